@@ -27,7 +27,10 @@ CheckSpec check_from(const nlohmann::json& json) {
   return check;
 }
 
-LabSpec read_lab(const std::filesystem::path& folder) try {
+}  // namespace
+
+LabSpec read_lab(const std::string& path) try {
+  const std::filesystem::path folder(path);
   std::ifstream file(folder / "lab.json");
   const auto json = nlohmann::json::parse(file);
   LabSpec spec;
@@ -41,10 +44,8 @@ LabSpec read_lab(const std::filesystem::path& folder) try {
   for (const auto& check : json.at("checks")) spec.checks.push_back(check_from(check));
   return spec;
 } catch (const nlohmann::json::exception& error) {
-  throw std::runtime_error((folder / "lab.json").string() + ": " + error.what());
+  throw std::runtime_error(path + "/lab.json" + ": " + error.what());
 }
-
-}  // namespace
 
 int LabSpec::max_score() const {
   int sum = 0;
@@ -60,7 +61,7 @@ const CheckSpec* LabSpec::find(std::string_view id) const {
 std::vector<LabSpec> load_labs(const std::string& source_dir) {
   std::vector<LabSpec> labs;
   for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(source_dir) / "labs"))
-    if (std::filesystem::exists(entry.path() / "lab.json")) labs.push_back(read_lab(entry.path()));
+    if (std::filesystem::exists(entry.path() / "lab.json")) labs.push_back(read_lab(entry.path().string()));
   std::sort(labs.begin(), labs.end(), [](const LabSpec& a, const LabSpec& b) { return a.lab < b.lab; });
   return labs;
 }

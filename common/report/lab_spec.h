@@ -37,8 +37,10 @@ struct LabSpec {
   const CheckSpec* find(std::string_view id) const;  // nullptr when there is no such check
 };
 
-// Reads labs/NN-*/lab.json below `source_dir`. Nothing when there is no such lab. Throws std::runtime_error naming file and fault.
+// Reads labs/NN-*/lab.json below `source_dir`. Nothing when there is no such lab. Throws std::runtime_error naming file and
+// fault.
 std::optional<LabSpec> load_lab(const std::string& source_dir, int lab);
+LabSpec read_lab(const std::string& folder);                    // labs/NN-model
 std::vector<LabSpec> load_labs(const std::string& source_dir);  // all of them, by number
 
 }  // namespace report

@@ -12,15 +12,15 @@ namespace report {
 namespace {
 
 constexpr std::array<std::pair<Verdict, std::string_view>, 10> kNames{{{Verdict::pass, "PASS"},
-                                                                      {Verdict::fail, "FAIL"},
-                                                                      {Verdict::timeout, "TIMEOUT"},
-                                                                      {Verdict::crash, "CRASH"},
-                                                                      {Verdict::no_start, "NO-START"},
-                                                                      {Verdict::limit, "LIMIT"},
-                                                                      {Verdict::build, "BUILD"},
-                                                                      {Verdict::skipped, "SKIPPED"},
-                                                                      {Verdict::unsure, "UNSURE"},
-                                                                      {Verdict::infra, "INFRA"}}};
+                                                                       {Verdict::fail, "FAIL"},
+                                                                       {Verdict::timeout, "TIMEOUT"},
+                                                                       {Verdict::crash, "CRASH"},
+                                                                       {Verdict::no_start, "NO-START"},
+                                                                       {Verdict::limit, "LIMIT"},
+                                                                       {Verdict::build, "BUILD"},
+                                                                       {Verdict::skipped, "SKIPPED"},
+                                                                       {Verdict::unsure, "UNSURE"},
+                                                                       {Verdict::infra, "INFRA"}}};
 
 }  // namespace
 
