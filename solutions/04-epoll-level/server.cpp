@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <list>
 #include <string>
@@ -23,6 +24,8 @@
 #include "base/unique_fd.h"
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxBuffered = 1 << 20;  // bytes kept for one client; beyond it we stop reading from that client
 constexpr std::size_t kReadSize = 64 << 10;    // bytes read at most for one report
@@ -58,6 +61,7 @@ class EchoServer {
   std::size_t max_connections_;
   base::UniqueFd epoll_;
   bool accepting_ = false;
+  Clock::time_point accept_again_;  // when to look at the listening socket again, if no client leaves before
   // Reports carry an id that is never used twice, not the descriptor's number, which the kernel gives to the next client: a
   // report for a client that was closed earlier in the same batch then finds nobody.
   std::unordered_map<std::uint64_t, Connection> clients_;
@@ -79,7 +83,8 @@ void EchoServer::run() {
   for (;;) {
     int count = epoll_wait(epoll_.get(), batch.data(), kMaxEvents, accepting_ ? -1 : kAcceptRetryMs);
     if (count < 0 && errno != EINTR) base::throw_errno("epoll_wait");
-    if (count == 0) set_accepting(true);
+    // The clock, not count == 0: the timeout starts afresh at each call, so busy clients would put it off for ever.
+    if (!accepting_ && Clock::now() >= accept_again_) set_accepting(true);
     for (int i = 0; i < count; ++i) {
       if (batch[i].data.u64 == kListener)
         accept_client();
@@ -110,6 +115,7 @@ void EchoServer::set_accepting(bool on) {
   if (on == accepting_) return;
   control(EPOLL_CTL_MOD, listen_fd_, on ? EPOLLIN : 0u, kListener);
   accepting_ = on;
+  accept_again_ = Clock::now() + std::chrono::milliseconds(kAcceptRetryMs);
 }
 
 void EchoServer::on_report(std::uint64_t id, std::uint32_t events) {
