@@ -1,4 +1,6 @@
 // One client at a time: what it sends comes back, and its end is answered.
+#include <sys/epoll.h>
+
 #include <algorithm>
 
 #include "fixture/client.h"
@@ -114,6 +116,14 @@ LAB_CHECK("idle-cpu") {
                   {"Two clients were connected and idle.", "", "The server waits."});
   if (share < kEnough) return;
   const std::string percent = std::to_string(static_cast<int>(share * 100 + 0.5));
+  const auto state = served.server_side().value_or(probe::SocketState{});
+  const auto registration = server.registration(state.inode);
+  if (registration && (registration->events & EPOLLOUT) && !(registration->events & EPOLLET) && check.lists("epollout-when-idle"))
+    check.fail("epollout-when-idle",
+               {"Two clients were connected and did nothing.",
+                "It used " + percent + " % of a core; fd " + std::to_string(registration->fd) + " is registered for EPOLLOUT (mask " +
+                    fixture::hex(registration->events) + ") with " + grouped(state.unsent) + " bytes to send.",
+                "EPOLLOUT is asked for only while output waits: a socket with room is always writable."});
   report::Story story{"Two clients were connected and did nothing.",
                       "It used " + percent + " % of a core in the quietest of three windows; it was " + server.doing() + ".",
                       "With nothing to do a server sleeps in its wait and uses no processor time."};

@@ -1,0 +1,207 @@
+// What must not take the server down or wear it out: signals, clients that go away, an exhausted descriptor table.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "fixture/client.h"
+#include "fixture/spin.h"
+
+namespace {
+
+using fixture::Check;
+using fixture::Client;
+using fixture::grouped;
+using fixture::require_service;
+using fixture::Server;
+using fixture::Stall;
+using fixture::Wait;
+using report::Story;
+
+// Ends the check when the server is gone: with the check's own diagnosis, since what has just happened ended it.
+void must_be_alive(Server& server, std::string_view diagnosis, const std::string& did, const std::string& expected) {
+  if (server.gone()) server.check().fail(diagnosis, {did, "Your server " + server.ending() + ".", expected});
+}
+
+// Interrupts every call that a thread of the server sleeps in: stop and continue for epoll_wait, which the kernel never restarts, and
+// SIGWINCH for the rest. To a program without a handler for it (a server that is not ours) SIGWINCH is nothing.
+int interrupt_waits(Server& server) {
+  const auto before = server.threads();
+  server.stop();
+  server.resume();
+  server.until_idle();
+  int interrupted = 0;
+  for (const auto& thread : before) interrupted += syscall(SYS_tgkill, server.pid(), thread.tid, SIGWINCH) == 0 ? 1 : 0;
+  server.until_idle();
+  return interrupted;
+}
+
+LAB_CHECK("eintr") {
+  constexpr int kRounds = 3;
+  const std::string expected = "EINTR says that nothing happened yet: wait again.";
+  Server server(check);
+  Client client(server);
+  require_service(client, "eintr-is-fatal", "The server was started.");
+  int interrupted = 0;
+  for (int round = 0; round < kRounds && !server.gone(); ++round) {
+    server.until_idle();
+    interrupted += interrupt_waits(server);
+  }
+  check.measured("calls_interrupted", interrupted);
+  const std::string did = "The server was stopped and continued " + std::to_string(kRounds) + " times and got a signal in each of its threads (" +
+                          std::to_string(interrupted) + " in all) while it had nothing to do.";
+  must_be_alive(server, "eintr-is-fatal", did, expected);
+  client.take();
+  if (client.over())
+    check.fail("eintr-drops-client", {did, "The connection of a client that was idle meanwhile ended " + client.ending() + ".", expected});
+  require_service(client, "eintr-drops-client", did);
+  must_be_alive(server, "eintr-is-fatal", did, expected);
+  Client newcomer(server);
+  require_service(newcomer, "eintr-is-fatal", did);
+}
+
+// The FIN first, then the reset: with a reset alone the first write gets ECONNRESET, and only the second one would raise the signal.
+LAB_CHECK("sigpipe") {
+  Server server(check);
+  Client bystander(server);
+  Client leaver(server);
+  require_service(bystander, "killed-by-sigpipe", "The server was started.");
+  require_service(leaver, "killed-by-sigpipe", "The server was started.");
+  server.until_idle();
+  const auto inode = leaver.server_side().value_or(probe::SocketState{}).inode;
+  const std::string last_words = check.text(check.draw(200, 2000));
+
+  server.stop();
+  leaver.push(last_words);
+  leaver.finish();
+  leaver.deliver();
+  leaver.reset();
+  server.resume();
+  const Wait closed = server.until([&] { return !probe::descriptor_of_socket(server.pid(), inode); });
+  const std::string did = "A client sent " + grouped(last_words.size()) + " bytes, finished, and was gone (reset) before the server had read them.";
+  if (server.gone() && server.killed_by(SIGPIPE))
+    check.fail("killed-by-sigpipe", {did, "It read them and answered a connection that no longer exists: your server " + server.ending() + ".",
+                                     "The write fails with EPIPE, and only that connection ends."});
+  if (closed.stall == Stall::gone)
+    check.stalled(closed, "killed-by-sigpipe", {did, "Your server " + server.ending() + ".", "Only that connection ends."});
+  require_service(bystander, "killed-by-sigpipe", did);
+}
+
+LAB_CHECK("reset") {
+  Server server(check);
+  Client bystander(server);
+  std::vector<Client> clients = fixture::crowd(server, check.draw(3, 6), "reset-is-fatal");
+  require_service(bystander, "reset-is-fatal", "The server was started.");
+  server.until_idle();
+  const std::string expected = "recv fails with ECONNRESET: that connection is closed, and nothing else happens.";
+  for (auto& client : clients) client.reset();
+  const std::string did = grouped(clients.size()) + " idle clients reset their connections.";
+  server.until_idle();
+  must_be_alive(server, "reset-is-fatal", did, expected);
+  if (const fixture::Spin spin = fixture::spins(server); spin.spinning)
+    check.fail("reset-spin", {did, "A thread is runnable " + spin.percent() + " of the time since then, with nothing to do: it is told about a reset "
+                                       "connection again and again and does not close it.",
+                              expected});
+  must_be_alive(server, "reset-is-fatal", did, expected);
+  require_service(bystander, "reset-is-fatal", did);
+}
+
+// Clients leave in both ways, since the rare path is where descriptors are forgotten.
+LAB_CHECK("fd-leak") {
+  Server server(check);
+  std::vector<Client> clients = fixture::crowd(server, check.draw(20, 30), "descriptor-leak");
+  std::vector<std::uint64_t> inodes;
+  for (const auto& client : clients) inodes.push_back(client.server_side().value_or(probe::SocketState{}).inode);
+  const std::size_t half = clients.size() / 2;
+  for (std::size_t i = 0; i < clients.size(); ++i) i < half ? clients[i].close() : clients[i].reset();
+
+  const auto held = [&](std::size_t first, std::size_t last) {
+    return std::count_if(inodes.begin() + static_cast<std::ptrdiff_t>(first), inodes.begin() + static_cast<std::ptrdiff_t>(last),
+                         [&](std::uint64_t inode) { return probe::descriptor_of_socket(server.pid(), inode).has_value(); });
+  };
+  const Wait wait = server.until([&] { return held(0, inodes.size()) == 0; });
+  if (wait) return;
+  const auto after_close = held(0, half);
+  const auto after_reset = held(half, inodes.size());
+  if (wait.stall == Stall::asleep && after_close + after_reset <= 1) return;  // one that is closed a little later is no leak
+  check.measured("descriptors_leaked", static_cast<double>(after_close + after_reset));
+  check.stalled(wait, "descriptor-leak",
+                {grouped(clients.size()) + " clients came, were served and left: " + grouped(half) + " closed, " + grouped(clients.size() - half) +
+                     " reset.",
+                 std::to_string(after_close + after_reset) + " of their descriptors are still open: " + std::to_string(after_close) +
+                     " of those that closed, " + std::to_string(after_reset) + " of those that reset.",
+                 "Every connection that has ended is closed, on every path."});
+}
+
+LAB_CHECK("dead-before-accept") {
+  Server server(check);
+  Client bystander(server);
+  require_service(bystander, "dead-client-is-fatal", "The server was started.");
+  server.until_idle();
+  const std::size_t dead = check.draw(4, 9);
+
+  server.stop();
+  for (std::size_t i = 0; i < dead; ++i) Client(server).reset();
+  Client alive(server);
+  server.resume();
+  const std::string did = grouped(dead) + " clients connected and reset before the server could accept them; one more stayed.";
+  server.until_idle();
+  must_be_alive(server, "dead-client-is-fatal", did, "Each of them costs one failed read, no more.");
+  require_service(alive, "dead-client-is-fatal", did);
+  require_service(bystander, "dead-client-is-fatal", did);
+}
+
+// Once descriptors are free again, the one who waited and a newcomer must be served (the one who waited may have been hung up on).
+void serve_again(Server& server, Client& waiting, const std::string& did) {
+  Check& check = server.check();
+  const std::string free_again = did + " Then the limit was lifted and one client left.";
+  const Wait wait = server.until([&] {
+    waiting.take();
+    return !waiting.received().empty() || waiting.over();
+  });
+  if (!wait) {
+    const auto queued = probe::accept_queue_length(server.listener());
+    Story story{free_again, "The client that waited is still not served; the accept queue holds " + std::to_string(queued) + ".",
+                "As soon as a descriptor is free the server accepts again."};
+    if (wait.stall == Stall::spinning) check.fail("emfile-spin", std::move(story));
+    check.stalled(wait, "emfile-never-retries", std::move(story));
+  }
+  Client newcomer(server);
+  require_service(newcomer, "emfile-never-retries", free_again);
+}
+
+// Right designs at the limit: wait (a timer, a pause until somebody leaves, a sleeping acceptor), hang up on the newcomer (a descriptor kept
+// in reserve), make room by hanging up on the one idle longest.
+LAB_CHECK("accept-emfile") {
+  Server server(check);
+  std::vector<Client> clients = fixture::crowd(server, check.draw(2, 5), "emfile-drops-clients");
+  server.until_idle();
+  if (fixture::spins(server).spinning) check.unsure("the server was spinning before it ran out of descriptors");
+  const int limit = server.lowest_free_descriptor();
+  check.measured("descriptor_limit", limit);
+
+  server.limit_descriptors(static_cast<rlim_t>(limit));
+  Client waiting(server);
+  waiting.push("w");
+  const std::string did = grouped(clients.size()) + " clients were connected when the server ran out of descriptors (limit " +
+                          std::to_string(limit) + "); one more connected.";
+  server.until_idle();
+  must_be_alive(server, "emfile-is-fatal", did, "accept fails with EMFILE. The clients that are there are served on.");
+  if (const fixture::Spin spin = fixture::spins(server); spin.spinning)
+    check.fail("emfile-spin", {did, "accept fails with EMFILE, leaves the client in the queue, and is called again at once: a thread is runnable " +
+                                        spin.percent() + " of the time.",
+                               "The server looks away from the listening socket until a descriptor is free or some time has passed."});
+  must_be_alive(server, "emfile-is-fatal", did, "accept fails with EMFILE. The clients that are there are served on.");
+  for (auto& client : clients) client.take();
+  clients.erase(std::remove_if(clients.begin(), clients.end(), [](const Client& client) { return client.over(); }), clients.end());
+  if (clients.empty())
+    check.fail("emfile-drops-clients", {did, "It hung up on every client it had.", "One may make room; the others are served on."});
+  require_service(clients.front(), "emfile-drops-clients", did);
+
+  server.restore_descriptors();
+  clients.pop_back();
+  serve_again(server, waiting, did);
+}
+
+}  // namespace

@@ -10,6 +10,8 @@ using fixture::grouped;
 using fixture::Server;
 using fixture::Wait;
 
+constexpr net::Buffers kSmall{256 << 10, 64 << 10};  // about 64 KiB in all between two such sockets
+
 // E1 by drain loop: a loop that accepts until the queue is empty sleeps in accept when the listening socket is blocking.
 // A thread of its own that sleeps in accept is right: so it counts only while a client that was accepted gets no answer.
 LAB_CHECK("blocking-listener") {
@@ -34,6 +36,98 @@ LAB_CHECK("blocking-listener") {
       check.fail("blocking-listener", std::move(story));
     }
   // Accepted, and not asleep in accept: what else is missing is the next check's business.
+}
+
+
+// A13: a drain loop ends with EAGAIN, which is the normal end of a batch and not of the connection.
+LAB_CHECK("eagain-is-not-the-end") {
+  Server server(check);
+  Client client(server);
+  fixture::require_service(client, "eagain-taken-for-end", "The server was started.");
+  server.until_idle();
+  client.take();
+  const std::string did = "A client sent a few bytes and got them back (" + grouped(client.received().size()) + " bytes); it kept the connection.";
+  if (client.over())
+    check.fail("eagain-taken-for-end", {did, "The connection ended " + client.ending() + " right after the answer.",
+                                        "EAGAIN says that nothing is there now. The end is a recv that returns 0."});
+  fixture::require_service(client, "second-answer-missing", did);
+}
+
+// The rule, by what the kernel shows: the connection stands in an interest list without EPOLLET, and a thread sleeps in epoll_wait on it.
+LAB_CHECK("model-epoll-level") {
+  Server server(check);
+  std::vector<Client> clients = fixture::crowd(server, check.draw(2, 4), "wrong-model");
+  server.until_idle();
+  for (const auto& client : clients) {
+    const auto fd = client.server_fd();
+    if (!fd) check.unsure("a connection could not be found among the server's descriptors");
+    const std::string did = grouped(clients.size()) + " clients were served and are connected; one of them is fd " + std::to_string(*fd) + ".";
+    const std::string expected = "The connection is registered with epoll, level-triggered, and the loop sleeps in epoll_wait.";
+    const auto registration = server.registration(client.server_side().value_or(probe::SocketState{}).inode);
+    if (!registration) check.fail("wrong-model", {did, "fd " + std::to_string(*fd) + " is in no interest list; the server is " + server.doing() + ".", expected});
+    if (registration->events & EPOLLET)
+      check.fail("edge-triggered", {did, "fd " + std::to_string(*fd) + " is registered with EPOLLET (mask " + fixture::hex(registration->events) + ").", expected});
+    const auto thread = server.thread_waiting_for(*fd);
+    if (thread && probe::kind_of(thread->call) != probe::CallKind::epoll)
+      check.fail("wrong-model", {did, "The thread that waits for it is " + probe::describe(*thread) + ".", expected});
+  }
+}
+
+// A12: what a fixed buffer does when it is full. The kernel's own buffers are kept small, so that the server's must hold the bytes.
+LAB_CHECK("full-buffer") {
+  Server server(check);
+  server.connections_get(kSmall);
+  Client client(server, kSmall);
+  const std::string bytes = check.text(check.draw(700, 1000) << 10);
+  const std::string_view all = bytes;
+  while (client.sent() < bytes.size() && !client.over()) {
+    const std::size_t before = client.sent();
+    const Wait wait = server.until([&] { return client.push(all.substr(client.sent())) > 0 || client.over(); }, {}, [&] { return client.in_flight(); });
+    if (wait.stall == fixture::Stall::asleep) break;  // it stopped reading: right, if it goes on later
+    if (!wait)
+      check.stalled(wait, "bytes-lost", {"A client sent " + grouped(before) + " bytes without reading.", "It took no more of them.", "It keeps up to 1 MiB, or stops reading."});
+  }
+  const std::size_t unread_until = client.sent();
+  check.measured("sent_before_reading", static_cast<double>(unread_until));
+  Wait wait;
+  while (wait && !client.over() && client.received().size() < bytes.size()) {
+    client.push(all.substr(client.sent()));
+    wait = client.receive(client.received().size() + 1);
+  }
+  if (client.received() == bytes) return;
+  report::Story story{"A client sent " + grouped(unread_until) + " bytes without reading any, then read.",
+                      grouped(client.received().size()) + " of " + grouped(bytes.size()) + " bytes came back" +
+                          (client.over() ? ", then the connection ended " + client.ending() : "; " + client.unread_text()) + ".",
+                      "Whatever does not fit is left unread until there is room; a read is never given 0 bytes of room."};
+  if (client.over()) check.fail("full-buffer-taken-for-end", std::move(story));
+  if (!wait) check.stalled(wait, "bytes-lost", std::move(story));
+  check.fail("bytes-lost", std::move(story));
+}
+
+// E11: with a blocking connection the loop sleeps in send until that client reads.
+LAB_CHECK("blocking-write") {
+  Server server(check);
+  Client other(server);
+  fixture::require_service(other, "blocking-connection", "The server was started.");
+  server.connections_get(kSmall);
+  Client deaf(server, kSmall);
+  const std::string bytes = check.text(check.draw(300, 500) << 10);
+  const std::string_view all = bytes;
+  while (deaf.sent() < bytes.size() &&
+         server.until([&] { return deaf.push(all.substr(deaf.sent())) > 0 || deaf.over(); }, {}, [&] { return deaf.in_flight(); }) && !deaf.over()) {
+  }
+  check.measured("sent_without_reading", static_cast<double>(deaf.sent()));
+  fixture::require_service(other, "blocking-connection", "A client sent " + grouped(deaf.sent()) + " bytes and read nothing.");
+}
+
+LAB_CHECK("clients-5000") {
+  constexpr std::size_t kClients = 5000;
+  Server server(check);
+  server.needs_descriptors(kClients + 100);
+  std::vector<Client> clients = fixture::crowd(server, kClients, "clients-not-served");
+  fixture::require_service(clients.front(), "clients-not-served", grouped(kClients) + " clients are connected.");
+  fixture::require_service(clients.back(), "clients-not-served", grouped(kClients) + " clients are connected.");
+  for (auto& client : clients) client.reset();  // 5,000 closes would leave 5,000 connections in TIME_WAIT
 }
 
 }  // namespace
