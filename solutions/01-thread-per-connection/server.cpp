@@ -11,9 +11,9 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <string_view>
-#include <system_error>
 #include <thread>
 
 #include "base/errno_text.h"
@@ -75,7 +75,7 @@ base::UniqueFd EchoServer::accept_client() {
 void EchoServer::start_thread(base::UniqueFd client) {
   try {
     std::thread([this, client = std::move(client)]() mutable { serve_client(std::move(client)); }).detach();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // No thread to be had: this client is hung up on (its descriptor went with the closure), the others are served.
   }
 }
@@ -116,4 +116,8 @@ bool EchoServer::write_all(int client, std::string_view bytes) {
 
 }  // namespace
 
-void serve(int listen_fd, const base::Limits&) { EchoServer(listen_fd).run(); }
+void serve(int listen_fd, const base::Limits&) {
+  // Never destroyed: the detached threads use it until the process ends.
+  static EchoServer& server = *new EchoServer(listen_fd);
+  server.run();
+}

@@ -55,7 +55,7 @@ class EchoServer {
   void watch(std::uint64_t id, Connection& client);
   void touch(Connection& client) { idle_.splice(idle_.end(), idle_, client.idle_place); }
   void close_client(std::uint64_t id);
-  void control(int operation, int fd, std::uint32_t interest, std::uint64_t id);
+  bool control(int operation, int fd, std::uint32_t interest, std::uint64_t id);
 
   int listen_fd_;
   std::size_t max_connections_;
@@ -101,14 +101,15 @@ void EchoServer::accept_client() {
   if (!fd) {
     // Without a free descriptor the client stays in the queue and would be reported for ever: look away for a while.
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) set_accepting(false);
+    if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK) base::throw_errno("accept");  // no listening socket (any more)
     return;  // EAGAIN, EINTR, ECONNABORTED: whoever is still there is reported again
   }
   const std::uint64_t id = next_id_++;
+  if (!control(EPOLL_CTL_ADD, fd.get(), EPOLLIN, id)) return;  // this client is hung up on, the others are served on
   Connection& client = clients_[id];
   client.fd = std::move(fd);
   client.idle_place = idle_.insert(idle_.end(), id);
   client.interest = EPOLLIN;
-  control(EPOLL_CTL_ADD, client.fd.get(), EPOLLIN, id);
 }
 
 void EchoServer::set_accepting(bool on) {
@@ -173,11 +174,14 @@ void EchoServer::close_client(std::uint64_t id) {
   set_accepting(true);  // a descriptor is free again
 }
 
-void EchoServer::control(int operation, int fd, std::uint32_t interest, std::uint64_t id) {
+// Returns false when the kernel has no room for another registration (ADD only).
+bool EchoServer::control(int operation, int fd, std::uint32_t interest, std::uint64_t id) {
   epoll_event event{};
   event.events = interest;
   event.data.u64 = id;
-  if (epoll_ctl(epoll_.get(), operation, fd, &event) < 0) base::throw_errno("epoll_ctl on fd " + std::to_string(fd));
+  if (epoll_ctl(epoll_.get(), operation, fd, &event) == 0) return true;
+  if (errno == ENOSPC || errno == ENOMEM) return false;
+  base::throw_errno("epoll_ctl on fd " + std::to_string(fd));
 }
 
 }  // namespace

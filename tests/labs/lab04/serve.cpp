@@ -10,7 +10,7 @@ using fixture::grouped;
 using fixture::Server;
 using fixture::Wait;
 
-constexpr net::Buffers kSmall{256 << 10, 64 << 10};  // about 64 KiB in all between two such sockets
+constexpr net::Buffers kSmall{64 << 10, 64 << 10};  // some 256 KiB in all between two such sockets
 
 // E1 by drain loop: a loop that accepts until the queue is empty sleeps in accept when the listening socket is blocking.
 // A thread of its own that sleeps in accept is right: so it counts only while a client that was accepted gets no answer.
