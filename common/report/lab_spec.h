@@ -19,6 +19,8 @@ struct CheckSpec {
   std::string section;             // heading in tutorial.md
   std::vector<std::string> diagnoses;
   std::string avoided;  // after success: which trap was avoided, in two sentences
+  std::vector<std::string>
+      evidence;         // abilities of the machine (grade/machine.h) without which the check proves nothing; may be left out
   int descriptors = 0;  // descriptors that server and clients each need; 0: a handful
   int threads = 0;      // threads that the server needs; 0: a handful
 };
@@ -37,7 +39,8 @@ struct LabSpec {
   const CheckSpec* find(std::string_view id) const;  // nullptr when there is no such check
 };
 
-// Reads labs/NN-*/lab.json below `source_dir`. Nothing when there is no such lab. Throws std::runtime_error naming file and fault.
+// Reads labs/NN-*/lab.json below `source_dir`. Nothing when there is no such lab. Throws std::runtime_error naming file and
+// fault.
 std::optional<LabSpec> load_lab(const std::string& source_dir, int lab);
 std::vector<LabSpec> load_labs(const std::string& source_dir);  // all of them, by number
 

@@ -23,8 +23,8 @@ enum class Verdict {
   infra,     // the grader's fault
 };
 
-std::string_view verdict_name(Verdict verdict);                // "PASS", "NO-START", ...
-std::optional<Verdict> verdict_of(std::string_view name);      // the reverse
+std::string_view verdict_name(Verdict verdict);            // "PASS", "NO-START", ...
+std::optional<Verdict> verdict_of(std::string_view name);  // the reverse
 
 // The first three of the six parts of a failure; the other three come from the diagnosis' hint file and the command line.
 struct Story {
