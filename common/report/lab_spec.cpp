@@ -20,6 +20,7 @@ CheckSpec check_from(const nlohmann::json& json) {
   json.at("section").get_to(check.section);
   json.at("diagnoses").get_to(check.diagnoses);
   json.at("avoided").get_to(check.avoided);
+  check.evidence = json.value("evidence", check.evidence);
   if (json.contains("limits")) {
     check.descriptors = json["limits"].value("descriptors", 0);
     check.threads = json["limits"].value("threads", 0);

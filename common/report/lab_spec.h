@@ -19,6 +19,8 @@ struct CheckSpec {
   std::string section;             // heading in tutorial.md
   std::vector<std::string> diagnoses;
   std::string avoided;  // after success: which trap was avoided, in two sentences
+  std::vector<std::string>
+      evidence;         // abilities of the machine (grade/machine.h) without which the check proves nothing; may be left out
   int descriptors = 0;  // descriptors that server and clients each need; 0: a handful
   int threads = 0;      // threads that the server needs; 0: a handful
 };

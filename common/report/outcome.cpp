@@ -1,12 +1,11 @@
 #include "report/outcome.h"
 
 #include <array>
-#include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/errno_text.h"
+#include "report/json_file.h"
+#include "report/outcome_json.h"
 
 namespace report {
 namespace {
@@ -36,32 +35,20 @@ std::optional<Verdict> verdict_of(std::string_view name) {
   return std::nullopt;
 }
 
-void write_outcome(const std::string& path, const Outcome& outcome) {
-  nlohmann::json json = {
-      {"check", outcome.check},
-      {"verdict", verdict_name(outcome.verdict)},
-      {"diagnosis", outcome.diagnosis},
-      {"cause", outcome.cause},
-      {"story", {{"did", outcome.story.did}, {"server_did", outcome.story.server_did}, {"expected", outcome.story.expected}}},
-      {"measured", outcome.measured},
-      {"server_stderr", outcome.server_stderr},
-      {"wall_ms", outcome.wall_ms}};
-  const std::string aside = path + ".tmp";
-  std::ofstream file(aside);
-  // A server may write bytes that are no UTF-8: they are replaced, not fatal.
-  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  file.close();
-  if (!file || std::rename(aside.c_str(), path.c_str()) != 0) base::throw_errno("write " + path);
+void put_outcome(nlohmann::ordered_json& json, const Outcome& outcome) {
+  json["verdict"] = verdict_name(outcome.verdict);
+  json["diagnosis"] = outcome.diagnosis;
+  json["cause"] = outcome.cause;
+  json["story"] = {{"did", outcome.story.did}, {"server_did", outcome.story.server_did}, {"expected", outcome.story.expected}};
+  json["measured"] = outcome.measured;
+  json["server_stderr"] = outcome.server_stderr;
+  json["wall_ms"] = outcome.wall_ms;
 }
 
-std::optional<Outcome> read_outcome(const std::string& path) try {
-  std::ifstream file(path);
-  const auto json = nlohmann::json::parse(file);
-  Outcome outcome;
+void get_outcome(const nlohmann::ordered_json& json, Outcome& outcome) {
   const auto verdict = verdict_of(json.at("verdict").get<std::string>());
-  if (!verdict) return std::nullopt;
+  if (!verdict) throw nlohmann::json::other_error::create(501, "no such verdict", &json);
   outcome.verdict = *verdict;
-  json.at("check").get_to(outcome.check);
   json.at("diagnosis").get_to(outcome.diagnosis);
   json.at("cause").get_to(outcome.cause);
   const auto& story = json.at("story");
@@ -71,6 +58,20 @@ std::optional<Outcome> read_outcome(const std::string& path) try {
   json.at("measured").get_to(outcome.measured);
   json.at("server_stderr").get_to(outcome.server_stderr);
   json.at("wall_ms").get_to(outcome.wall_ms);
+}
+
+void write_outcome(const std::string& path, const Outcome& outcome) {
+  nlohmann::ordered_json json = {{"check", outcome.check}};
+  put_outcome(json, outcome);
+  write_json(path, json);
+}
+
+std::optional<Outcome> read_outcome(const std::string& path) try {
+  std::ifstream file(path);
+  const auto json = nlohmann::ordered_json::parse(file);
+  Outcome outcome;
+  json.at("check").get_to(outcome.check);
+  get_outcome(json, outcome);
   return outcome;
 } catch (const nlohmann::json::exception&) {
   return std::nullopt;

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <fmt/ostream.h>
+#include <memory>
+
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "cli/handout.h"
+#include "grade/printer.h"
+#include "report/hints.h"
+
+namespace cli {
+namespace {
+
+grade::Printer printer_for(const report::LabSpec& lab, const report::Record& record) {
+  auto options = grade::options_for_standard_output();
+  options.progress = false;
+  options.command = fmt::format("./lab grade {}", lab.lab);
+  options.seed = record.seed;
+  return grade::Printer(std::cout, lab, options);
+}
+
+// The state of a check that no run has told about.
+report::CheckResult not_graded(const report::CheckSpec& check) {
+  report::Outcome outcome;
+  outcome.verdict = report::Verdict::skipped;
+  outcome.cause = "not graded yet";
+  return report::result_of(check, outcome, false);
+}
+
+report::CheckResult state_of(const report::CheckSpec& check, const report::Record& record) {
+  const auto* result = report::find(record, check.id);
+  return result == nullptr ? not_graded(check) : *result;
+}
+
+void all_checks(const report::LabSpec& lab, const report::Record& record) {
+  auto printer = printer_for(lab, record);
+  std::string group;
+  for (const auto& check : lab.checks) {
+    if (check.group != group) fmt::print(std::cout, "{}\n", check.group);
+    group = check.group;
+    printer.verdict_line(state_of(check, record));
+  }
+  fmt::print(std::cout, "\nOne of them: ./lab explain {} ID\n", lab.lab);
+}
+
+void pitfalls(grade::Printer& printer, const report::LabSpec& lab, const report::CheckSpec& check) {
+  for (const auto& diagnosis : check.diagnoses)
+    if (const auto hint = report::load_hint(lab.folder, diagnosis)) {
+      printer.part("Pitfall", fmt::format("{}: {}", hint->name, hint->reason));
+      printer.part("", hint->man);
+    }
+}
+
+void one_check(const report::LabSpec& lab, const report::CheckSpec& check, const report::Record& record) {
+  auto printer = printer_for(lab, record);
+  const auto result = state_of(check, record);
+  printer.verdict_line(result);
+  printer.part("About", fmt::format("{} ({} points)", check.title, check.points));
+  const auto row = handout_row(lab.folder + "/README.md", check.id);
+  if (row) printer.part("What it does", row->text);
+  if (!check.needs.empty()) printer.part("Needs", fmt::format("{}", fmt::join(check.needs, ", ")));
+  pitfalls(printer, lab, check);
+  printer.part("Read", fmt::format("tutorial.md, \"{}\"", check.section));
+  if (report::passed(result))
+    printer.part("You avoided", check.avoided);
+  else if (result.outcome.verdict != report::Verdict::skipped)
+    printer.failure(result);
+}
+
+int explain(const std::optional<int>& number, const std::string& id) {
+  const auto lab = chosen_lab(number);
+  const auto record = progress_store().last_record(lab.lab).value_or(report::Record{});
+  if (id.empty())
+    all_checks(lab, record);
+  else
+    one_check(lab, chosen_check(lab, id), record);
+  return 0;
+}
+
+}  // namespace
+
+void set_up_explain(Words& words) {
+  auto number = std::make_shared<std::optional<int>>();
+  auto id = std::make_shared<std::string>();
+  words.optional("N", *number, "The lab's number; without it, the lab last worked on");
+  words.optional("ID", *id, "A check; without it, the state of all");
+  words.then([number, id] { return explain(*number, *id); });
+}
+
+}  // namespace cli

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "report/hints.h"
+
+namespace cli {
+namespace {
+
+// Which step to show now: the next one of the same diagnosis (the last one stays), the first of another.
+int advance(report::LabProgress& progress, const std::string& diagnosis, int last_step) {
+  if (progress.hint_diagnosis != diagnosis) progress.hint_step = 0;
+  progress.hint_diagnosis = diagnosis;
+  progress.hint_step = std::min(progress.hint_step + 1, last_step);
+  return progress.hint_step;
+}
+
+void show(const report::LabSpec& lab, const report::CheckResult& failed, const report::Hint& hint, int step) {
+  const auto all = report::steps(hint);
+  const auto& shown = all.at(static_cast<std::size_t>(step) - 1);
+  fmt::print("{}: {}\n\n{} ({} of {})\n{}\n\n", failed.outcome.check, hint.name, shown.heading, step, all.size(), shown.text);
+  if (step < static_cast<int>(all.size()))
+    fmt::print("More: ./lab hint {}\n", lab.lab);
+  else
+    fmt::print("That was the last hint. The whole story: ./lab explain {} {}\n", lab.lab, failed.outcome.check);
+}
+
+int without_hint(const report::LabSpec& lab, const report::CheckResult& failed) {
+  fmt::print("There is no hint for {} ({}): no known pitfall was recognised. {}\n", failed.outcome.check,
+             report::verdict_name(failed.outcome.verdict), failed.outcome.cause);
+  fmt::print("What was seen: ./lab explain {} {}. The handout: {}\n", lab.lab, failed.outcome.check, handout(lab));
+  return 0;
+}
+
+int hint(const std::optional<int>& number) {
+  const auto lab = chosen_lab(number);
+  const auto store = progress_store();
+  const auto record = store.last_record(lab.lab);
+  if (!record) {
+    fmt::print("Hints are about what went wrong in the last run, and lab {} was not graded yet: ./lab grade {}\n", lab.lab,
+               lab.lab);
+    return 0;
+  }
+  const auto* failed = report::first_lost(*record);
+  if (failed == nullptr) {
+    fmt::print("Nothing failed in the last run of lab {}: there is nothing to hint at.\n", lab.lab);
+    return 0;
+  }
+  const auto found = report::load_hint(lab.folder, failed->outcome.diagnosis);
+  if (!found) return without_hint(lab, *failed);
+  auto progress = store.load();
+  const int step = advance(progress.labs[lab.lab], failed->outcome.diagnosis, static_cast<int>(report::steps(*found).size()));
+  store.save(progress);
+  show(lab, *failed, *found, step);
+  return 0;
+}
+
+}  // namespace
+
+void set_up_hint(Words& words) {
+  auto number = std::make_shared<std::optional<int>>();
+  words.optional("N", *number, "The lab's number; without it, the lab last worked on");
+  words.then([number] { return hint(*number); });
+}
+
+}  // namespace cli

@@ -1,0 +1,229 @@
+#include "grade/printer.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+namespace grade {
+namespace {
+
+using report::CheckResult;
+using report::Verdict;
+
+constexpr const char* kGreen = "32";
+constexpr const char* kRed = "31";
+constexpr const char* kYellow = "33";
+constexpr const char* kBold = "1";
+constexpr const char* kDim = "2";
+constexpr std::size_t kMaxWidth = 100;
+constexpr std::size_t kLabelWidth = 14;
+constexpr std::string_view kIndent = "      ";
+
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+const char* colour_of(const CheckResult& result) {
+  if (report::passed(result)) return kGreen;
+  if (result.outcome.verdict == Verdict::skipped) return kDim;
+  return report::undecided(result) ? kYellow : kRed;
+}
+
+const char* mark_of(const CheckResult& result) {
+  if (report::passed(result)) return "✓";
+  if (result.outcome.verdict == Verdict::skipped) return "-";
+  return report::undecided(result) ? "?" : "✗";
+}
+
+// A server's output must not be able to steer the terminal.
+std::string without_control_characters(std::string line) {
+  for (char& byte : line)
+    if ((byte >= 0 && byte < ' ' && byte != '\t') || byte == 127) byte = '?';
+  return line;
+}
+
+// What stands behind the points, on the same line.
+std::string remark_of(const CheckResult& result) {
+  if (report::passed(result)) return "";
+  std::string text(report::verdict_name(result.outcome.verdict));
+  if (result.outcome.verdict == Verdict::skipped) text += "  " + result.outcome.cause;
+  return text;
+}
+
+bool is_partial(const std::vector<CheckResult>& checks) {
+  return std::count_if(checks.begin(), checks.end(), [](const CheckResult& result) { return result.asked; }) <
+         static_cast<int>(checks.size());
+}
+
+}  // namespace
+
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (lines.empty() || columns(lines.back()) + 1 + columns(word) > width)
+      lines.push_back(word);
+    else
+      lines.back() += " " + word;
+  }
+  return lines;
+}
+
+PrinterOptions options_for_standard_output() {
+  PrinterOptions options;
+  const bool terminal = isatty(STDOUT_FILENO) == 1;
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* kind = std::getenv("TERM");
+  const bool dumb = kind == nullptr || std::string_view(kind) == "dumb";
+  options.colours = terminal && !dumb && (no_colour == nullptr || *no_colour == '\0');
+  options.progress = terminal && !dumb;
+  winsize size{};
+  options.width = kMaxWidth;
+  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) options.width = size.ws_col;
+  return options;
+}
+
+Printer::Printer(std::ostream& out, const report::LabSpec& lab, PrinterOptions options)
+    : out_(out), lab_(lab), options_(std::move(options)) {
+  // A narrower terminal breaks lines itself; one word a line helps nobody.
+  options_.width = std::clamp<std::size_t>(options_.width, 50, kMaxWidth);
+  for (const auto& check : lab.checks) id_width_ = std::max(id_width_, columns(check.id));
+}
+
+std::string Printer::coloured(const char* colour, const std::string& text) const {
+  return options_.colours ? fmt::format("\033[{}m{}\033[0m", colour, text) : text;
+}
+
+void Printer::clear_progress() {
+  if (options_.progress) out_ << "\r\033[K" << std::flush;
+}
+
+void Printer::on_change(int settled, const std::vector<std::string>& running) {
+  if (!options_.progress) return;
+  std::string line = fmt::format("{} of {} checks done; running: {}", settled, lab_.checks.size(), fmt::join(running, ", "));
+  if (line.size() >= options_.width) line.resize(options_.width - 1);  // ids are plain ASCII
+  out_ << "\r\033[K" << line << std::flush;
+}
+
+void Printer::on_result(const CheckResult& result) {
+  clear_progress();
+  if (result.group != group_name_) open_group(result.group);
+  group_.points += result.points;
+  group_.max_points += result.max_points;
+  group_.lost += report::lost(result) ? 1 : 0;
+  if (result.asked && !group_.hidden) show(result);
+  if (result.outcome.check == lab_.checks.back().id) close_group();
+  out_ << std::flush;
+}
+
+void Printer::open_group(const std::string& name) {
+  close_group();
+  group_name_ = name;
+  group_ = {};
+  group_.hidden = !incomplete_group_.empty() && !options_.every_group;
+}
+
+// One group at a time: those behind an incomplete one are summed up in a line.
+void Printer::close_group() {
+  if (group_name_.empty()) return;
+  if (group_.hidden)
+    fmt::print(out_, "{}  {}/{}  {}\n", coloured(kBold, group_name_), group_.points, group_.max_points,
+               coloured(kDim, fmt::format("shown once \"{}\" is complete", incomplete_group_)));
+  if (group_.lost > 0 && incomplete_group_.empty()) incomplete_group_ = group_name_;
+  if (group_.asked) out_ << "\n";
+}
+
+void Printer::show(const CheckResult& result) {
+  if (!group_.asked) fmt::print(out_, "{}\n", coloured(kBold, group_name_));
+  group_.asked = true;
+  verdict_line(result);
+  if (!report::passed(result) && result.outcome.verdict != Verdict::skipped) failure(result);
+}
+
+void Printer::verdict_line(const CheckResult& result) {
+  const std::string padding(id_width_ - std::min(id_width_, columns(result.outcome.check)), ' ');
+  const std::string remark = remark_of(result);
+  std::string line = fmt::format("  {} {}{}  {}/{}", coloured(colour_of(result), mark_of(result)), result.outcome.check, padding,
+                                 result.points, result.max_points);
+  if (!remark.empty()) line += "  " + coloured(colour_of(result), remark);
+  out_ << line << "\n";
+}
+
+void Printer::part(const std::string& label, const std::string& text) {
+  const std::size_t room = options_.width - kIndent.size() - kLabelWidth;
+  std::string head = label;
+  for (const auto& line : wrapped(text, room)) {
+    fmt::print(out_, "{}{}{}{}\n", kIndent, coloured(kBold, head),
+               std::string(kLabelWidth - std::min(kLabelWidth, columns(head)), ' '), line);
+    head.clear();
+  }
+}
+
+std::string Printer::repeat_command(const CheckResult& result) const {
+  return fmt::format("{} --check {} --seed {}", options_.command, result.outcome.check, options_.seed);
+}
+
+void Printer::reading(const CheckResult& result, const std::optional<report::Hint>& hint) {
+  const report::CheckSpec* check = lab_.find(result.outcome.check);
+  std::string text = check == nullptr ? "" : fmt::format("tutorial.md, \"{}\"", check->section);
+  if (hint && !hint->man.empty()) text += "; " + hint->man;
+  part("Read", text);
+}
+
+void Printer::failure(const CheckResult& result) {
+  const report::Outcome& outcome = result.outcome;
+  const auto hint = outcome.diagnosis.empty() ? std::nullopt : report::load_hint(lab_.folder, outcome.diagnosis);
+  part("The client", outcome.story.did);
+  part("Your server", outcome.story.server_did);
+  part("Expected", outcome.story.expected);
+  part("Cause", outcome.cause);
+  if (hint) part("Pitfall", fmt::format("{}: {}", hint->name, hint->reason));
+  if (report::lost(result)) reading(result, hint);
+  const bool hints = report::lost(result) && hint && options_.own;
+  part("Again", repeat_command(result) + (hints ? fmt::format(" (hint: ./lab hint {})", lab_.lab) : ""));
+  if (outcome.server_stderr.empty()) return;
+  fmt::print(out_, "{}{}\n", kIndent, coloured(kBold, "Server's last words:"));
+  for (const auto& line : outcome.server_stderr) fmt::print(out_, "{}  {}\n", kIndent, without_control_characters(line));
+}
+
+void Printer::finish(const report::Record& record) {
+  clear_progress();
+  if (group_.hidden) out_ << "\n";
+  std::string score = report::score_text(record);
+  if (is_partial(record.checks)) {
+    const auto asked =
+        std::count_if(record.checks.begin(), record.checks.end(), [](const CheckResult& result) { return result.asked; });
+    score += fmt::format(" ({} of {} checks asked for)", asked, record.checks.size());
+  }
+  fmt::print(out_, "{}\n", coloured(kBold, score));
+  next_steps(record);
+}
+
+void Printer::build_failure(const Build& build, const report::Record& record) {
+  fmt::print(out_, "{}\n\n{}\n", coloured(kRed, build.first_error), build.output);
+  fmt::print(out_, "{} (it does not compile)\nNext: mend the first error. Then: {}\n",
+             coloured(kBold, report::score_text(record)), options_.command);
+}
+
+void Printer::next_steps(const report::Record& record) {
+  const CheckResult* failed = report::first_lost(record);
+  if (failed == nullptr && record.undecided > 0) {
+    fmt::print(out_, "Undecided points are not lost: ./lab doctor says what this machine cannot prove.\n");
+  } else if (failed == nullptr) {
+    if (options_.own && record.score == record.max_score) fmt::print(out_, "Next: ./lab next\n");
+  } else if (options_.own) {
+    const auto hint = report::load_hint(lab_.folder, failed->outcome.diagnosis);
+    fmt::print(out_, "Next: {}. {}Handout: {}. Then: {}\n", failed->outcome.check,
+               hint ? fmt::format("Hint: ./lab hint {}. ", lab_.lab) : "", shown_path(lab_.folder + "/README.md"),
+               options_.command);
+  }
+}
+
+}  // namespace grade

@@ -1,0 +1,47 @@
+// What a student has reached so far: .lab/state.json and the last record of each lab beside it. Small, and readable with `cat`.
+// Not for: grading; losing these files loses no points.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "report/record.h"
+
+namespace report {
+
+struct LabProgress {
+  int best_score = 0;
+  int max_score = 0;           // 0: never graded
+  std::string hint_diagnosis;  // the diagnosis whose hints were asked for
+  int hint_step = 0;           // how many of its three steps were shown
+};
+
+struct Progress {
+  int last_lab = 0;  // the lab last worked on; 0: none
+  std::map<int, LabProgress> labs;
+};
+
+// The files of one folder (.lab/), made when first written.
+class ProgressStore {
+ public:
+  explicit ProgressStore(std::string folder) : folder_(std::move(folder)) {}
+
+  // A file that is not ours to understand is moved to state.json.bad, with one line on standard error, and progress begins anew.
+  Progress load() const;
+  void save(const Progress& progress) const;  // throws std::system_error
+
+  std::optional<Record> last_record(int lab) const;
+  void save_record(const Record& record) const;  // throws std::system_error
+
+  // Keeps `path` as backup/NAME-<timestamp>.cpp and returns where. Throws std::filesystem::filesystem_error.
+  std::string back_up(const std::string& path, const std::string& name) const;
+
+ private:
+  std::string state_path() const { return folder_ + "/state.json"; }
+  std::string record_path(int lab) const;
+
+  std::string folder_;
+};
+
+}  // namespace report
