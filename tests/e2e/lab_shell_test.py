@@ -3,7 +3,7 @@
 
 A machine is a PATH with nothing on it but a few of the real tools and stubs for the rest (cmake, ninja, apt-get, sudo, id): what is
 missing, who one is and which packager there is are a matter of what lies in that folder. The real build and the real packages are
-tried by test_lab_program.py and on a fresh machine (CONTRIBUTING).
+tried by lab_program_test.py and on a fresh machine (CONTRIBUTING).
 """
 
 import os
@@ -40,6 +40,7 @@ echo '[2/2] Linking CXX executable bin/lab'
 """
 
 LAB_PROGRAM = """#!/bin/sh
+[ -e /proc/$$/fd/9 ] && echo 'holds the lock still'
 printf 'program:'
 printf ' <%s>' "$@"
 echo
@@ -64,6 +65,7 @@ class Machine:
 
     def __init__(self, lacking=(), user="root", sudo=False, packager="apt-get"):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lab-shell-"))
+        self.started = []
         self.checkout = self.folder / "my check out"
         self.bin = self.folder / "bin"
         (self.checkout / "labs/01-thread-per-connection").mkdir(parents=True)
@@ -84,7 +86,7 @@ class Machine:
         if packager:
             self.stub(packager, APT_GET)
         if sudo:
-            self.stub("sudo", '[ "$1" = -n ] && exit 0\necho "sudo $*" >>"$STUBS/log"\nexec "$@"')
+            self.stub("sudo", '[ "$1" = -n ] && { [ ! -e "$STUBS/sudo-wants-a-password" ]; exit; }\necho "sudo $*" >>"$STUBS/log"\nexec "$@"')
 
     def stub(self, name, text, into=None):
         file = (into or self.bin) / name
@@ -98,8 +100,11 @@ class Machine:
         return {"PATH": str(self.bin), "STUBS": str(self.folder), "TERM": "xterm", **more}
 
     def start(self, *arguments, lab=None, **environment):
-        return subprocess.Popen([str(lab or self.checkout / "lab"), *arguments], env=self.environment(**environment), cwd=self.folder,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen([str(lab or self.checkout / "lab"), *arguments], env=self.environment(**environment), cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   process_group=0)
+        self.started.append(process)
+        return process
 
     def run(self, *arguments, **how):
         process = self.start(*arguments, **how)
@@ -121,19 +126,37 @@ class Machine:
                 break
             screen += some
             if answer is not None and b"[Y/n] " in screen:
-                os.write(terminal, answer.encode() + b"\n")
+                os.write(terminal, answer.encode())
                 answer = None
         os.close(terminal)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), screen.decode()
+
+    def remove(self):
+        for process in self.started:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.stdout.close()
+            process.stderr.close()
+            process.wait()
+        shutil.rmtree(self.folder)
 
     def log(self):
         return (self.folder / "log").read_text().splitlines()
 
 
+def hangs(*_):
+    raise TimeoutError("hangs")
+
+
 class LabShell(unittest.TestCase):
+    def setUp(self):
+        signal.signal(signal.SIGALRM, hangs)
+        signal.alarm(60)  # a guard against hanging, nothing else
+        self.addCleanup(signal.alarm, 0)
+
     def machine(self, **how):
         machine = Machine(**how)
-        self.addCleanup(shutil.rmtree, machine.folder)
+        self.addCleanup(machine.remove)
         return machine
 
     # ------------------------------------------------------------------ the usual case
@@ -206,9 +229,11 @@ class LabShell(unittest.TestCase):
     def test_a_checkout_that_was_moved_is_configured_anew(self):
         machine = self.machine()
         machine.run("list")
-        machine.checkout = machine.checkout.rename(machine.folder / "moved")
+        (machine.checkout / "build/old.o").touch()
+        machine.checkout = machine.checkout.rename(machine.folder / "my")  # the beginning of the old name
         ran = machine.run("list")
         self.assertEqual(ran.returncode, 0)
+        self.assertFalse((machine.checkout / "build/old.o").exists())
         self.assertIn("belongs to another folder", ran.stderr)
         self.assertEqual(machine.log().count("configured"), 2)
 
@@ -270,6 +295,14 @@ class LabShell(unittest.TestCase):
         self.assertEqual(machine.run("list").returncode, 0)
         self.assertTrue(any(line.startswith("sudo env DEBIAN_FRONTEND=noninteractive apt-get") for line in machine.log()))
 
+    def test_sudo_that_wants_a_password_where_nobody_can_type_it(self):
+        machine = self.machine(lacking=["g++"], user="student", sudo=True)
+        machine.flag("sudo-wants-a-password")
+        ran = machine.run("list")
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("First run: sudo apt-get install --no-install-recommends g++", ran.stderr)
+        self.assertEqual(machine.log(), [])
+
     def test_neither_root_nor_sudo(self):
         machine = self.machine(lacking=["g++"], user="student")
         ran = machine.run("list")
@@ -288,15 +321,20 @@ class LabShell(unittest.TestCase):
 
     def test_it_asks_once_on_a_terminal_and_no_means_no(self):
         machine = self.machine(lacking=["g++"])
-        status, screen = machine.run_on_terminal("list", answer="n")
+        status, screen = machine.run_on_terminal("list", answer="n\n")
         self.assertEqual(status, 2)
         self.assertEqual(screen.count("[Y/n]"), 1)
         self.assertIn("By hand: apt-get install --no-install-recommends g++", screen)
         self.assertEqual(machine.log(), [])
 
+    def test_the_end_of_the_input_means_no(self):
+        machine = self.machine(lacking=["g++"])
+        status, _ = machine.run_on_terminal("list", answer="\x04")
+        self.assertEqual((status, machine.log()), (2, []))
+
     def test_return_means_yes(self):
         machine = self.machine(lacking=["g++"])
-        status, screen = machine.run_on_terminal("list", answer="")
+        status, screen = machine.run_on_terminal("list", answer="\n")
         self.assertEqual(status, 0, screen)
         self.assertIn("program: <list>", screen)
 
@@ -326,5 +364,4 @@ class LabShell(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    signal.alarm(300)  # a guard against hanging, nothing else
     unittest.main()
