@@ -1,0 +1,256 @@
+// Lab 1: what only a server with a thread for each client has to hold.
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <semaphore>
+#include <system_error>
+#include <thread>
+
+#include "fixture/client.h"
+
+namespace {
+
+using fixture::Check;
+using fixture::Client;
+using fixture::grouped;
+using fixture::Server;
+using fixture::Stall;
+using fixture::Wait;
+
+std::string thread_count(Server& server) {
+  const std::size_t count = server.threads().size();
+  return grouped(count) + (count == 1 ? " thread" : " threads");
+}
+
+// More threads than connections are fine, and so is any descriptor of the connection, and any call of the family.
+LAB_CHECK("model-thread") {
+  Server server(check);
+  const std::size_t count = check.draw(3, 7);
+  std::vector<Client> clients = fixture::crowd(server, count, "wrong-model");
+  for (std::size_t i = 0; i < count; ++i) {
+    const Client& client = clients[i];
+    const Wait wait = server.until([&] { return client.sleeper(probe::CallKind::read).has_value(); });
+    if (wait) continue;
+    const auto fd = client.server_fd();
+    report::Story story{grouped(count) + " clients connected, were served, and stayed without a word.",
+                        "No thread sleeps in a read of client " + std::to_string(i + 1) + "'s connection" +
+                            (fd ? " (fd " + std::to_string(*fd) + ")" : ", which the process that listens does not even hold") +
+                            "; the server has " + thread_count(server) + ".",
+                        "In this lab each connection has a thread of its own, asleep in recv or read on that connection."};
+    check.stalled(wait, "wrong-model", std::move(story));
+  }
+}
+
+// Ends the check unless the client is served although others do not read.
+void require_answer(Client& client, const Client& deaf, const std::string& did) {
+  Server& server = *Server::current();
+  Check& check = server.check();
+  const std::string line = check.text(check.draw(3, 60));
+  const std::size_t before = client.received().size();
+  const Wait wait = fixture::echo(client, line);
+  if (wait && client.received().compare(before, std::string::npos, line) == 0) return;
+  report::Story story{did + " Another client sent " + grouped(line.size()) + " bytes.",
+                      "The other client got no answer: " + client.unread_text() + "; " +
+                          fixture::held_up_by(server, deaf, "a client that does not read") + ".",
+                      "A client that does not read blocks only the thread that writes to it."};
+  if (wait)
+    story.server_did = "The other client got " + grouped(client.received().size() - before) +
+                       " bytes, and its connection ended " + client.ending() + ".";
+  if (!wait) check.stalled(wait, "deaf-client-delays-all", std::move(story));
+  check.fail("deaf-client-delays-all", std::move(story));
+}
+
+LAB_CHECK("deaf-client") {
+  Server server(check);
+  server.connections_get({0, 4096});
+  Client earlier(server);
+  fixture::require_service(earlier, "deaf-client-delays-all", "The server was started.");
+  const std::size_t count = check.draw(2, 4);
+  const std::string stream = check.text(check.draw(200, 400) << 10);
+  std::vector<Client> deaf;
+  while (deaf.size() < count) {
+    Client& client = deaf.emplace_back(server, net::Buffers{4096, 0});
+    // Until the server's thread sleeps in its send; a server that keeps what it cannot send sleeps elsewhere.
+    const auto blocked = [&] {
+      client.push(std::string_view(stream).substr(client.sent()));
+      return client.sleeper(probe::CallKind::write) || client.over();
+    };
+    const Wait wait = server.until(blocked, {}, [&] { return client.in_flight(); });
+    if (!wait && wait.stall != Stall::asleep)
+      check.stalled(wait, "deaf-client-delays-all",
+                    {"A client sent " + grouped(client.sent()) + " bytes and read nothing.", client.unread_text() + ".",
+                     "Its thread waits until it reads."});
+  }
+  check.measured("deaf_clients", static_cast<double>(count));
+  check.measured("bytes_sent_by_one", static_cast<double>(deaf.back().sent()));
+  const std::string did =
+      grouped(count) + " clients sent up to " + grouped(deaf.back().sent()) + " bytes each and read nothing of what came back.";
+  require_answer(earlier, deaf.back(), did);
+  Client late(server);
+  require_answer(late, deaf.back(), did);
+  for (Client& client : deaf) client.reset();
+}
+
+// How many threads of `wanted` the kernel gives us now. The limits of a user and of a control group are ours as well as the
+// server's, so this tells whether a server that could not start another thread had a chance.
+std::size_t threads_to_be_had(std::size_t wanted) {
+  std::counting_semaphore<> end(0);
+  std::vector<std::jthread> threads;
+  try {
+    while (threads.size() < wanted) threads.emplace_back([&] { end.acquire(); });
+  } catch (const std::system_error&) {
+    // EAGAIN: that was all
+  }
+  end.release(static_cast<std::ptrdiff_t>(threads.size()));
+  return threads.size();
+}
+
+LAB_CHECK("clients-1200") {
+  constexpr std::size_t kClients = 1200;
+  rlimit descriptors{};
+  getrlimit(RLIMIT_NOFILE, &descriptors);
+  if (descriptors.rlim_max < static_cast<rlim_t>(check.spec().descriptors))
+    check.unsure("this machine allows " + grouped(descriptors.rlim_max) +
+                 " descriptors a process (hard limit); the check needs " +
+                 grouped(static_cast<std::uint64_t>(check.spec().descriptors)));
+  Server server(check);
+  try {
+    std::vector<Client> clients = fixture::crowd(server, kClients, "clients-not-served");
+    check.measured("threads", static_cast<double>(server.threads().size()));
+    for (Client& client : clients) client.reset();  // a FIN would leave 1,200 ports in TIME_WAIT
+  } catch (const fixture::CheckEnded&) {
+    const std::size_t started = server.threads().size();
+    const std::size_t missing = kClients > started ? kClients - started : 0;
+    const std::size_t had = threads_to_be_had(missing);
+    if (had == missing) throw;
+    check.outcome().diagnosis.clear();
+    check.outcome().story = {};
+    check.measured("threads", static_cast<double>(started));
+    check.unsure("this machine gave the server " + grouped(started) + " threads and would give " + grouped(had) +
+                 " more; the check needs " + grouped(static_cast<std::uint64_t>(check.spec().threads)));
+  }
+}
+
+// --- short-write ---
+
+// Interrupts the thread that sleeps in send to the client. Returns whether that woke it up: where the signal is ignored it does
+// not.
+bool interrupt_send(Server& server, const Client& client) {
+  const auto sleeping = client.sleeper(probe::CallKind::write);
+  if (!sleeping) return false;
+  syscall(SYS_tgkill, server.pid(), sleeping->tid, SIGWINCH);
+  const Wait woken = server.until([&] {
+    const auto threads = server.threads();
+    return std::none_of(threads.begin(), threads.end(),
+                        [&](const auto& thread) { return thread.tid == sleeping->tid && thread.slices == sleeping->slices; });
+  });
+  return static_cast<bool>(woken);
+}
+
+// Waits until the server's thread sleeps in send, having been given room since it was last seen there: part of what it sends has
+// been taken. Returns false when it will not.
+bool asleep_in_send(Server& server, Client& client, const std::string& stream, std::uint64_t slices) {
+  return static_cast<bool>(server.until(
+      [&] {
+        client.push(std::string_view(stream).substr(client.sent()));
+        const auto thread = client.sleeper(probe::CallKind::write);
+        return thread && thread->slices != slices;
+      },
+      {}, [&] { return client.in_flight(); }));
+}
+
+// The buffers are small, so that the server's thread sleeps in send with part of its piece taken. A signal then makes send return
+// that part: less than it was given, and no error.
+LAB_CHECK("short-write") {
+  constexpr int kSignals = 8;
+  Server server(check);
+  server.connections_get({0, 4096});
+  Client client(server, {4096, 0});
+  const std::string stream = check.text(check.draw(100, 160) << 10);
+  check.measured("bytes_sent", static_cast<double>(stream.size()));
+
+  int signals = 0;
+  std::string where;
+  for (std::uint64_t slices = 0; signals < kSignals && asleep_in_send(server, client, stream, slices); ++signals) {
+    if (const auto thread = client.sleeper(probe::CallKind::write)) where = probe::describe(*thread);
+    if (!interrupt_send(server, client)) break;
+    const auto again = client.sleeper(probe::CallKind::write);
+    slices = again ? again->slices : 0;
+    client.take();  // room for the next piece
+  }
+  check.measured("signals", signals);
+
+  Wait wait;
+  while (wait && !client.over() && client.received().size() < stream.size()) {
+    client.push(std::string_view(stream).substr(client.sent()));
+    wait = client.receive(client.received().size() + 1);
+    client.take();
+  }
+  if (client.received() == stream) return;
+  const std::size_t right = static_cast<std::size_t>(
+      std::mismatch(client.received().begin(), client.received().end(), stream.begin(), stream.end()).first -
+      client.received().begin());
+  report::Story story{"One client sent " + grouped(client.sent()) + " bytes and did not read. " + std::to_string(signals) +
+                          " times a signal (SIGWINCH) interrupted the thread that was " + where +
+                          "; after each the client read a little, and in the end everything.",
+                      grouped(client.received().size()) + " bytes came back, the first " + grouped(right) +
+                          " of them right: what an interrupted send had not taken is missing" +
+                          (client.over() ? "; the connection ended " + client.ending() : "") + ".",
+                      "Every byte comes back, in order: send says how much it took, and the rest is sent again."};
+  if (!wait) check.stalled(wait, "short-write-loses-rest", std::move(story));
+  check.fail("short-write-loses-rest", std::move(story));
+}
+
+// --- thread-leak ---
+
+// Clients one at a time, each of which leaves only when its thread has left the task list, or never will.
+void come_and_go(Server& server, std::size_t count) {
+  Check& check = server.check();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t before = server.threads().size();
+    Client client(server);
+    fixture::require_service(client, "threads-not-released", grouped(i) + " clients had come and gone.");
+    client.finish();
+    const report::Story story{grouped(i) + " clients had come and gone; another was served and finished.",
+                              "The connection ended " + client.ending() + ".", "The server closes the connection."};
+    if (const Wait wait = client.receive_end(); !wait) check.stalled(wait, "threads-not-released", story);
+    const Wait wait = server.until([&] { return server.threads().size() <= before; });
+    if (!wait && wait.stall != Stall::asleep) check.stalled(wait, "threads-not-released", story);
+  }
+}
+
+// A thread that ended but was neither joined nor detached keeps two mappings: its stack and the guard below it. Releasing late,
+// or many at once, is right; so a server that seems to leak gets time, and then more clients.
+LAB_CHECK("thread-leak") {
+  constexpr std::size_t kMappings = 2;
+  Server server(check);
+  come_and_go(server, check.draw(8, 12));  // until stack cache and allocator have what they will keep
+  const std::size_t before = probe::mappings(server.pid());
+  const auto grown = [&] {
+    const std::size_t now = probe::mappings(server.pid());
+    return now > before ? now - before : 0;
+  };
+  std::size_t clients = 0;
+  for (std::size_t more : {std::size_t{40}, check.draw(100, 160)}) {
+    come_and_go(server, more);
+    clients += more;
+    const std::size_t suspicious = clients * kMappings * 3 / 4;
+    if (grown() < suspicious) return;
+    const Wait wait = server.until([&] { return grown() < suspicious; });
+    if (wait) return;
+    if (wait.stall != Stall::asleep) check.stalled(wait, "threads-not-released", {"", "", ""});
+  }
+  check.measured("clients", static_cast<double>(clients));
+  check.measured("mappings_left", static_cast<double>(grown()));
+  check.fail("threads-not-released",
+             {grouped(clients) + " clients came one after another, were served and left.",
+              grouped(grown()) +
+                  " memory mappings stayed behind, two for each client: a thread's stack and its guard page. The server has " +
+                  thread_count(server) + " left.",
+              "Each thread is detached, or joined when it has ended; then its stack is released."});
+}
+
+}  // namespace
