@@ -1,0 +1,68 @@
+// Lab 4, group "lifetimes": registrations that outlive the descriptor they were made for.
+#include <sys/epoll.h>
+
+#include "base/errno_text.h"
+#include "fixture/slow.h"
+#include "fixture/spin.h"
+
+namespace {
+
+using fixture::Client;
+using fixture::Server;
+using fixture::Wait;
+
+// A duplicate of the server's connection, as a forked child or a library would have it: it keeps the socket open, and with it
+// every registration that was not taken back.
+base::UniqueFd hold_duplicate(Server& server, int fd) {
+  base::UniqueFd duplicate = probe::duplicate_of(server.pid(), fd);
+  if (!duplicate) throw probe::Refused("pidfd_getfd on fd " + std::to_string(fd) + ": " + base::errno_text(errno));
+  return duplicate;
+}
+
+LAB_CHECK("stale-registration") {
+  Server server(check);
+  Client leaver(server);
+  fixture::require_service(leaver, "stale-registration", "The server was started.");
+  const auto before = leaver.server_side().value_or(probe::SocketState{});
+  const int number = leaver.server_fd().value_or(-1);
+  const std::string fd = "fd " + std::to_string(number);
+  check.measured("fd", number);
+  const base::UniqueFd duplicate = hold_duplicate(server, number);
+
+  // First the FIN, so that the server closes; then the reset, which makes a registration that is left report EPOLLHUP as well.
+  leaver.finish();
+  report::Story story{
+      "A client was served as " + fd + " and left, while another process held a duplicate of that socket.", "",
+      "epoll_ctl(EPOLL_CTL_DEL) comes before close: a registration lives as long as the socket, not as its number."};
+  const Wait closed = server.until([&] { return !probe::descriptor_of_socket(server.pid(), before.inode); });
+  if (!closed) {
+    story.server_did = "It did not close " + fd + ".";
+    check.stalled(closed, "stale-registration", std::move(story));
+  }
+  leaver.reset();
+  const auto left = fixture::registration(server, before.inode);
+  if (!left) return;
+
+  const fixture::Spin spin = fixture::spins(server);
+  check.measured("spin_percent", spin.share * 100);
+  story.server_did = "It closed " + fd + ", but the registration is still there, for " + fixture::mask_text(left->events);
+  Client newcomer(server);
+  const std::string line = check.text(check.draw(5, 40));
+  const Wait served = fixture::echo(newcomer, line);
+  if (served.stall == fixture::Stall::gone) {
+    story.server_did += "; then a new client came.";
+    check.stalled(served, "stale-registration", std::move(story));
+  }
+  if (!served || newcomer.received() != line) {
+    story.did += " Then a new client came.";
+    story.server_did += ". The new client " + (newcomer.over() ? "was cut off " + newcomer.ending() : "got no answer") +
+                        ": reports about the old socket still arrive under the number " + std::to_string(left->fd) + ".";
+    check.fail("stale-registration-hits-newcomer", std::move(story));
+  }
+  story.server_did += spin.spinning
+                          ? ", and reports a socket that you no longer have: it used " + spin.percent() + " of a processor."
+                          : ", reporting a socket that you no longer have.";
+  check.fail("stale-registration", std::move(story));
+}
+
+}  // namespace

@@ -1,0 +1,170 @@
+// Lab 4, group "slow clients": what an epoll loop must do while output waits, and what it must not ask for meanwhile.
+#include <sys/epoll.h>
+
+#include "fixture/slow.h"
+#include "fixture/spin.h"
+
+namespace {
+
+using fixture::Check;
+using fixture::Client;
+using fixture::grouped;
+using fixture::kSmallBuffer;
+using fixture::Server;
+using fixture::Spin;
+using fixture::Stall;
+using fixture::Stream;
+using fixture::Wait;
+
+// "fd 7 is registered for EPOLLIN"
+std::string registered_for(Server& server, Client& client) {
+  const auto side = client.server_side();
+  const auto entry = side ? fixture::registration(server, side->inode) : std::nullopt;
+  if (!entry) return "its connection is in no epoll set";
+  return "fd " + std::to_string(entry->fd) + " is registered for " + fixture::mask_text(entry->events);
+}
+
+// Level-triggered interest, not switched off by a one-shot report.
+bool asks_for(Server& server, Client& client, std::uint32_t events) {
+  const auto side = client.server_side();
+  const auto entry = side ? fixture::registration(server, side->inode) : std::nullopt;
+  return entry && (entry->events & events) && !(entry->events & EPOLLET);
+}
+
+// A spin proves something about what came after this only when there was none before.
+void require_rest(Server& server, const std::string& situation) {
+  const Spin spin = fixture::spins(server);
+  if (!spin.spinning) return;
+  server.check().stalled({Stall::spinning, spin.doing}, "",
+                         {situation, "It used " + spin.percent() + " of a processor.", "The server sleeps in its wait."});
+}
+
+// Ends the check when the server spins: under `diagnosis` when the mask explains it, else as a server that spins.
+void require_sleep(Server& server, bool mask_explains, std::string_view diagnosis, report::Story story) {
+  const Spin spin = fixture::spins(server);
+  if (server.gone()) server.check().stalled({Stall::gone, server.doing()}, diagnosis, std::move(story));
+  if (!spin.spinning) return;
+  server.check().measured("spin_percent", spin.share * 100);
+  story.server_did = "It used " + spin.percent() + " of a processor with nothing to do: " + story.server_did + ".";
+  if (mask_explains) server.check().fail(diagnosis, std::move(story));
+  server.check().stalled({Stall::spinning, spin.doing}, diagnosis, std::move(story));
+}
+
+// Stopped: all bytes are there when the server looks for the first time. Then it may do what it can before the client reads.
+LAB_CHECK("short-write") {
+  Server server(check);
+  server.connections_get({0, kSmallBuffer});
+  Client client(server, {kSmallBuffer, 0});
+  const Stream stream(check);
+  const std::size_t size = check.draw(40'000, 60'000);
+  check.measured("bytes_sent", static_cast<double>(size));
+  server.stop();
+  client.push(stream.from(0).substr(0, size));
+  Wait wait = client.deliver();
+  server.resume();
+  if (wait) wait = fixture::come_to_rest(server, client);
+  const std::size_t piece = check.draw(1'500, 6'000);
+  if (wait) wait = fixture::read_back(client, piece);
+  const std::size_t back = client.received().size();
+  const std::size_t right = stream.agrees(client.received());
+  check.measured("bytes_back", static_cast<double>(back));
+  if (wait && back == size && right == size) return;
+
+  report::Story story{"A client sent " + grouped(size) + " bytes at once and read slowly, " + grouped(piece) + " at a time.",
+                      grouped(back) + " came back", "Every byte comes back, in order: send takes a part and says how much."};
+  if (client.over()) {
+    story.server_did += ", then the connection ended " + client.ending() + ".";
+  } else {
+    const auto side = client.server_side().value_or(probe::SocketState{});
+    story.server_did += "; " + grouped(size - back) + " never did: " + grouped(side.unread) + " lie unread, " +
+                        grouped(side.unsent) + " are in its send queue, and " + registered_for(server, client) + ".";
+  }
+  if (right < back) story.server_did += " The first byte that is missing is number " + grouped(right + 1) + ".";
+  if (!wait) check.stalled(wait, "short-write-loses-rest", std::move(story));
+  check.fail("short-write-loses-rest", std::move(story));
+}
+
+LAB_CHECK("epollout-always-armed") {
+  Server server(check);
+  server.connections_get({0, kSmallBuffer});
+  Client slow(server, {kSmallBuffer, 0});
+  const Stream stream(check);
+  const std::size_t size = check.draw(40'000, 60'000);
+  check.measured("bytes_sent", static_cast<double>(size));
+  report::Story story{"A client sent " + grouped(size) + " bytes, read all of them late, and then did nothing.", "",
+                      "Once the output has gone, take EPOLLOUT out of the interest: a socket with room is always writable."};
+  Wait wait = fixture::press(server, slow, stream, size);
+  if (wait) wait = fixture::read_back(slow);
+  if (wait) wait = server.until([&] { return slow.over() || slow.server_side().value_or(probe::SocketState{}).unsent == 0; });
+  if (!wait || slow.over()) {
+    story.server_did = grouped(slow.received().size()) + " bytes came back; the connection ended " + slow.ending() + ".";
+    if (wait) check.fail("epollout-always-armed", std::move(story));
+    check.stalled(wait, "epollout-always-armed", std::move(story));
+  }
+  story.server_did = registered_for(server, slow) + ", and all its output has gone";
+  require_sleep(server, asks_for(server, slow, EPOLLOUT), "epollout-always-armed", std::move(story));
+}
+
+// The FIN lies behind the data when the server looks for the first time: one report says EPOLLIN and EPOLLRDHUP.
+LAB_CHECK("rdhup-with-data") {
+  Server server(check);
+  server.connections_get({0, 256 << 10});  // the answer fits: short writes have their own check
+  Client client(server);
+  const Stream stream(check);
+  const std::size_t size = check.draw(20'000, 50'000);
+  check.measured("bytes_sent", static_cast<double>(size));
+  server.stop();
+  client.push(stream.from(0).substr(0, size));
+  client.finish();
+  Wait wait = client.deliver();
+  server.resume();
+  if (wait) wait = client.receive_end();
+  const std::size_t back = client.received().size();
+  check.measured("bytes_back", static_cast<double>(back));
+  if (wait && client.ended() && back == size && stream.agrees(client.received()) == size) return;
+  report::Story story{"A client sent " + grouped(size) + " bytes and its FIN; both were there when your server looked.",
+                      grouped(back) + " of the bytes came back; the connection ended " + client.ending() +
+                          (client.was_reset() ? ", as it does when a socket is closed with unread bytes in it." : "."),
+                      "What came before the FIN is read and answered first: the end is where a read returns 0."};
+  if (!wait) story.server_did += " Now " + client.unread_text() + ".";
+  if (!wait) check.stalled(wait, "rdhup-closes-unread", std::move(story));
+  check.fail("rdhup-closes-unread", std::move(story));
+}
+
+LAB_CHECK("eof-spin") {
+  Server server(check);
+  server.connections_get({0, kSmallBuffer});
+  Client client(server, {kSmallBuffer, 0});
+  const Stream stream(check);
+  const std::size_t size = check.draw(40'000, 60'000);
+  check.measured("bytes_sent", static_cast<double>(size));
+  Wait wait = fixture::press(server, client, stream, size);
+  report::Story story{"A client sent " + grouped(size) + " bytes and then its FIN, and read nothing.", "",
+                      "Until the client reads there is nothing to do. After its end ask for EPOLLOUT only."};
+  if (!wait) check.stalled(wait, "eof-spin", std::move(story));
+  require_rest(server, "A client sent " + grouped(size) + " bytes and read nothing.");
+  client.finish();
+  wait = fixture::come_to_rest(server, client);
+  if (!wait) check.stalled(wait, "eof-spin", std::move(story));
+  story.server_did = "the client's end has come, its output waits, and " + registered_for(server, client);
+  require_sleep(server, asks_for(server, client, EPOLLIN | EPOLLRDHUP), "eof-spin", std::move(story));
+}
+
+LAB_CHECK("paused-read-spin") {
+  constexpr std::size_t kMost = 40 << 20;
+  Server server(check);
+  require_rest(server, "Nobody was connected.");
+  server.connections_get({64 << 10, 64 << 10});
+  Client client(server, {64 << 10, 64 << 10});
+  const Stream stream(check);
+  const Wait wait = fixture::press(server, client, stream, kMost);
+  const auto side = client.server_side().value_or(probe::SocketState{});
+  check.measured("bytes_taken", static_cast<double>(client.sent()));
+  report::Story story{"A client sent as much as it could, " + grouped(client.sent()) + " bytes, and read nothing.", "",
+                      "While you do not read from a client, do not ask for EPOLLIN: unread bytes would be reported for ever."};
+  if (!wait) check.stalled(wait, "paused-read-spin", std::move(story));
+  story.server_did = grouped(side.unread) + " bytes lie unread and " + registered_for(server, client);
+  require_sleep(server, asks_for(server, client, EPOLLIN | EPOLLRDHUP), "paused-read-spin", std::move(story));
+}
+
+}  // namespace
