@@ -8,12 +8,13 @@ tried by lab_program_test.py and on a fresh machine (CONTRIBUTING).
 
 import os
 import pathlib
-import pty
 import shutil
 import signal
 import subprocess
 import tempfile
 import unittest
+
+import terminal
 
 LAB = pathlib.Path(__file__).resolve().parents[2] / "lab"
 REAL_TOOLS = ["sh", "env", "readlink", "mkdir", "flock", "grep", "head", "tail", "find", "rm", "touch", "chmod", "cat", "cp"]
@@ -113,23 +114,7 @@ class Machine:
 
     def run_on_terminal(self, *arguments, answer):
         """Runs it on a terminal, types the answer when asked; the exit status and all that was on the screen."""
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.execve(self.checkout / "lab", [str(self.checkout / "lab"), *arguments], self.environment())
-        screen = b""
-        while True:
-            try:
-                some = os.read(terminal, 4096)
-            except OSError:  # EIO: the other side is closed
-                some = b""
-            if not some:
-                break
-            screen += some
-            if answer is not None and b"[Y/n] " in screen:
-                os.write(terminal, answer.encode())
-                answer = None
-        os.close(terminal)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), screen.decode()
+        return terminal.run([str(self.checkout / "lab"), *arguments], self.environment(), self.folder, answer)
 
     def remove(self):
         for process in self.started:

@@ -23,7 +23,9 @@ MODULES = {
     "report": {"base", "fmt", "nlohmann-json"},
     "grade": {"base", "net", "inject", "probe", "trace", "sandbox", "report", "fmt"},
 }
-MODULES["cli"] = set(MODULES) | {"CLI11"}
+MODULES["cli"] = set(MODULES) | {"CLI11", "fmt"}  # it prints for all of them
+
+GENERATED = {"server_flags.h": "base"}  # by which module's CMakeLists.txt
 
 # What a single file may have beyond its module's share.
 FILES = {"common/http/*.cpp": {"boost"}, "common/viz/curses_sink.cpp": {"ncurses"}}
@@ -59,9 +61,7 @@ def included(top, path, quote, name):
         return first
     if path.parts[:2] == ("tests", "labs") and (top / "tests/labs" / first).is_dir():
         return "fixture"  # what the suites share
-    if first == "generated" or quote == "<":
-        return None
-    return name
+    return GENERATED.get(name, None if quote == "<" else name)
 
 
 def main():
