@@ -40,7 +40,7 @@ LAB_CHECK("stale-registration") {
     check.stalled(closed, "stale-registration", std::move(story));
   }
   leaver.reset();
-  const auto left = fixture::registration(server, before.inode);
+  const auto left = server.registration(before.inode);
   if (!left) return;
 
   const fixture::Spin spin = fixture::spins(server);

@@ -85,7 +85,7 @@ LAB_CHECK("full-buffer") {
     const Wait wait = server.until([&] { return client.push(all.substr(client.sent())) > 0 || client.over(); }, {}, [&] { return client.in_flight(); });
     if (wait.stall == fixture::Stall::asleep) break;  // it stopped reading: right, if it goes on later
     if (!wait)
-      check.stalled(wait, "bytes-lost", {"A client sent " + grouped(before) + " bytes without reading.", "It took no more of them.", "It keeps up to 1 MiB, or stops reading."});
+      check.stalled(wait, "full-buffer-taken-for-end", {"A client sent " + grouped(before) + " bytes without reading.", "It took no more of them.", "It keeps up to 1 MiB, or stops reading."});
   }
   const std::size_t unread_until = client.sent();
   check.measured("sent_before_reading", static_cast<double>(unread_until));
@@ -100,8 +100,8 @@ LAB_CHECK("full-buffer") {
                           (client.over() ? ", then the connection ended " + client.ending() : "; " + client.unread_text()) + ".",
                       "Whatever does not fit is left unread until there is room; a read is never given 0 bytes of room."};
   if (client.over()) check.fail("full-buffer-taken-for-end", std::move(story));
-  if (!wait) check.stalled(wait, "bytes-lost", std::move(story));
-  check.fail("bytes-lost", std::move(story));
+  // Still open, and bytes are missing: short-write's business, which comes later.
+  if (!wait && wait.stall != fixture::Stall::asleep) check.stalled(wait, "full-buffer-taken-for-end", std::move(story));
 }
 
 // E11: with a blocking connection the loop sleeps in send until that client reads.

@@ -19,7 +19,7 @@ using fixture::Wait;
 // "fd 7 is registered for EPOLLIN"
 std::string registered_for(Server& server, Client& client) {
   const auto side = client.server_side();
-  const auto entry = side ? fixture::registration(server, side->inode) : std::nullopt;
+  const auto entry = side ? server.registration(side->inode) : std::nullopt;
   if (!entry) return "its connection is in no epoll set";
   return "fd " + std::to_string(entry->fd) + " is registered for " + fixture::mask_text(entry->events);
 }
@@ -27,7 +27,7 @@ std::string registered_for(Server& server, Client& client) {
 // Level-triggered interest, not switched off by a one-shot report.
 bool asks_for(Server& server, Client& client, std::uint32_t events) {
   const auto side = client.server_side();
-  const auto entry = side ? fixture::registration(server, side->inode) : std::nullopt;
+  const auto entry = side ? server.registration(side->inode) : std::nullopt;
   return entry && (entry->events & events) && !(entry->events & EPOLLET);
 }
 
