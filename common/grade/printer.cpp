@@ -157,9 +157,12 @@ void Printer::verdict_line(const CheckResult& result) {
 }
 
 void Printer::part(const std::string& label, const std::string& text) {
-  const std::size_t room = options_.width - kIndent.size() - kLabelWidth;
+  part(label, wrapped(text, options_.width - kIndent.size() - kLabelWidth));
+}
+
+void Printer::part(const std::string& label, const std::vector<std::string>& lines) {
   std::string head = label;
-  for (const auto& line : wrapped(text, room)) {
+  for (const auto& line : lines) {
     fmt::print(out_, "{}{}{}{}\n", kIndent, coloured(kBold, head),
                std::string(kLabelWidth - std::min(kLabelWidth, columns(head)), ' '), line);
     head.clear();
@@ -187,7 +190,8 @@ void Printer::failure(const CheckResult& result) {
   if (hint) part("Pitfall", fmt::format("{}: {}", hint->name, hint->reason));
   if (report::lost(result)) reading(result, hint);
   const bool hints = report::lost(result) && hint && options_.own;
-  part("Again", repeat_command(result) + (hints ? fmt::format(" (hint: ./lab hint {})", lab_.lab) : ""));
+  // In one piece, however long: a command is copied.
+  part("Again", std::vector{repeat_command(result) + (hints ? fmt::format("   (hint: ./lab hint {})", lab_.lab) : "")});
   if (outcome.server_stderr.empty()) return;
   fmt::print(out_, "{}{}\n", kIndent, coloured(kBold, "Server's last words:"));
   for (const auto& line : outcome.server_stderr) fmt::print(out_, "{}  {}\n", kIndent, without_control_characters(line));

@@ -48,6 +48,8 @@ class Printer {
   void verdict_line(const report::CheckResult& result);
   // A label and its text, wrapped beside it.
   void part(const std::string& label, const std::string& text);
+  // The same with lines that stay as they are.
+  void part(const std::string& label, const std::vector<std::string>& lines);
 
  private:
   // What of a group is known so far.

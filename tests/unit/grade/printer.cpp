@@ -1,0 +1,146 @@
+#include "grade/printer.h"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "files.h"
+
+namespace {
+
+using report::Verdict;
+
+// A small lab of two groups in a folder with one hint.
+struct Scene {
+  Scene() {
+    lab.lab = 4;
+    lab.name = "04-epoll-level";
+    lab.folder = folder.path();
+    lab.checks = {check("echo-small", "serve", 4), check("eintr", "serve", 4), check("short-write", "slow clients", 5),
+                  check("half-close", "slow clients", 4), check("stale-registration", "lifetimes", 6)};
+    files::write(folder / "hints/short-write-loses-rest.md",
+                 "# Short write loses the rest\nReason: send() took only part of the answer and the rest was dropped.\nMan: "
+                 "send(2), write(2)\n");
+    options.command = "./lab grade 4";
+    options.seed = 12345;
+  }
+  static report::CheckSpec check(const char* id, const char* group, int points) {
+    report::CheckSpec spec;
+    spec.id = id;
+    spec.group = group;
+    spec.points = points;
+    spec.section = "Short writes and EPOLLOUT";
+    return spec;
+  }
+  void add(report::Outcome outcome, bool asked = true) {
+    results.push_back(report::result_of(lab.checks[results.size()], std::move(outcome), asked));
+  }
+  void add(Verdict verdict, const std::string& cause = "", bool asked = true) {
+    report::Outcome outcome;
+    outcome.verdict = verdict;
+    outcome.cause = cause;
+    add(outcome, asked);
+  }
+  std::string print() {
+    std::ostringstream out;
+    grade::Printer printer(out, lab, options);
+    for (const auto& result : results) printer.on_result(result);
+    printer.finish(report::record_of(lab, results, options.seed));
+    std::string text = out.str();  // the temporary folder is not part of the golden file
+    for (auto at = text.find(folder.path()); at != std::string::npos; at = text.find(folder.path()))
+      text.replace(at, folder.path().size(), "LAB");
+    return text;
+  }
+
+  files::Folder folder;
+  report::LabSpec lab;
+  grade::PrinterOptions options;
+  std::vector<report::CheckResult> results;
+};
+
+report::Outcome short_write() {
+  report::Outcome outcome;
+  outcome.verdict = Verdict::fail;
+  outcome.diagnosis = "short-write-loses-rest";
+  outcome.story = {"sent 48,312 bytes and read slowly.", "sent 32,768 of them; 15,544 never came, and its send queue is empty.",
+                   "every byte back, in order: send takes part and says how much."};
+  outcome.server_stderr = {"accepted fd 5", "an escape \033[2J that must not reach the terminal"};
+  return outcome;
+}
+
+TEST_CASE("a failure in six parts; the groups behind it are summed up") {
+  Scene scene;
+  scene.add(Verdict::pass);
+  scene.add(Verdict::pass);
+  scene.add(short_write());
+  scene.add(Verdict::skipped, "needs short-write");
+  scene.add(Verdict::pass);
+  files::check_golden("grade-failure.txt", scene.print());
+}
+
+TEST_CASE("text is wrapped at the terminal's width") {
+  Scene scene;
+  scene.options.width = 60;
+  scene.add(Verdict::pass);
+  scene.add(Verdict::pass);
+  scene.add(short_write());
+  scene.add(Verdict::skipped, "needs short-write");
+  scene.add(Verdict::pass);
+  files::check_golden("grade-failure-narrow.txt", scene.print());
+}
+
+TEST_CASE("colours") {
+  Scene scene;
+  scene.options.colours = true;
+  scene.add(Verdict::pass);
+  scene.add(Verdict::fail);
+  for (int i = 0; i < 3; ++i) scene.add(Verdict::skipped, "needs eintr");
+  files::check_golden("grade-colours.txt", scene.print());
+}
+
+TEST_CASE("full marks") {
+  Scene scene;
+  for (int i = 0; i < 5; ++i) scene.add(Verdict::pass);
+  files::check_golden("grade-full.txt", scene.print());
+}
+
+TEST_CASE("undecided points stand apart") {
+  Scene scene;
+  for (int i = 0; i < 3; ++i) scene.add(Verdict::pass);
+  scene.add(Verdict::unsure, "needs 5100 descriptors for a process: hard limit 4096 (ulimit -Hn)");
+  scene.add(Verdict::infra, "the suite ended with signal 11 (Segmentation fault) and gave no verdict; it wrote nothing");
+  files::check_golden("grade-undecided.txt", scene.print());
+}
+
+TEST_CASE("only what was asked for is shown, and no hint for somebody else's server") {
+  Scene scene;
+  scene.options.every_group = true;
+  scene.options.own = false;
+  scene.options.command = "./lab grade 4 --server './mine {port}'";
+  scene.add(Verdict::skipped, "not asked for", false);
+  scene.add(Verdict::pass);
+  scene.add(short_write());
+  scene.add(Verdict::skipped, "not asked for", false);
+  scene.add(Verdict::skipped, "not asked for", false);
+  files::check_golden("grade-asked.txt", scene.print());
+}
+
+TEST_CASE("the progress line is rewritten, and gone when a result is shown") {
+  Scene scene;
+  scene.options.progress = true;
+  std::ostringstream out;
+  grade::Printer printer(out, scene.lab, scene.options);
+  printer.on_change(1, {"eintr", "short-write"});
+  CHECK(out.str() == "\r\033[K1 of 5 checks done; running: eintr, short-write");
+  scene.add(Verdict::pass);
+  printer.on_result(scene.results[0]);
+  CHECK(out.str().find("short-write\r\033[Kserve\n") != std::string::npos);
+}
+
+TEST_CASE("wrapping counts characters and leaves long words whole") {
+  CHECK(grade::wrapped("äöü äöü äöü", 7) == std::vector<std::string>{"äöü äöü", "äöü"});
+  CHECK(grade::wrapped("a longwordhere b", 5) == std::vector<std::string>{"a", "longwordhere", "b"});
+  CHECK(grade::wrapped("", 5).empty());
+}
+
+}  // namespace

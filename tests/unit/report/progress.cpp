@@ -1,0 +1,47 @@
+#include "report/progress.h"
+
+#include <doctest/doctest.h>
+
+#include "files.h"
+
+namespace {
+
+TEST_CASE("progress is read back as it was saved") {
+  const files::Folder folder;
+  const report::ProgressStore store(folder / ".lab");
+  CHECK(store.load().last_lab == 0);
+  report::Progress progress;
+  progress.last_lab = 4;
+  progress.labs[4] = {50, 100, "eof-ignored", 2};
+  store.save(progress);
+  const auto read = store.load();
+  CHECK(read.last_lab == 4);
+  CHECK(read.labs.at(4).best_score == 50);
+  CHECK(read.labs.at(4).max_score == 100);
+  CHECK(read.labs.at(4).hint_diagnosis == "eof-ignored");
+  CHECK(read.labs.at(4).hint_step == 2);
+}
+
+TEST_CASE("a damaged state file is put aside, not lost") {
+  const files::Folder folder;
+  const report::ProgressStore store(folder.path());
+  for (const char* text : {"{", "[]", "{\"last_lab\":\"four\",\"labs\":{}}", "{\"last_lab\":4,\"labs\":{\"four\":{}}}"}) {
+    files::write(folder / "state.json", text);
+    CHECK(store.load().labs.empty());
+    CHECK(files::read(folder / "state.json.bad") == text);
+    CHECK_FALSE(std::filesystem::exists(folder / "state.json"));
+  }
+}
+
+TEST_CASE("a backup never replaces another") {
+  const files::Folder folder;
+  const report::ProgressStore store(folder / ".lab");
+  files::write(folder / "server.cpp", "mine");
+  const auto first = store.back_up(folder / "server.cpp", "04-epoll-level");
+  const auto second = store.back_up(folder / "server.cpp", "04-epoll-level");
+  CHECK(first != second);
+  CHECK(files::read(first) == "mine");
+  CHECK(first.find("/backup/04-epoll-level-2") != std::string::npos);
+}
+
+}  // namespace
