@@ -67,7 +67,7 @@ int doctor() {
     const std::string cost = cost_of(ability, labs);
     const bool ok = ability.ok && cost.empty();
     const bool matters = ability.ok || !cost.empty();
-    line(ok, ability.what, ability.found, ok || matters ? cost : "no check is undecided without it: there is a substitute");
+    line(ok, ability.what, ability.found, ok || matters ? cost : "no check is undecided without it");
     all_ok = all_ok && (ok || !matters);
   }
   ptrace_scope_line();

@@ -48,10 +48,8 @@ void all_checks(const report::LabSpec& lab, const report::Record& record) {
 
 void pitfalls(grade::Printer& printer, const report::LabSpec& lab, const report::CheckSpec& check) {
   for (const auto& diagnosis : check.diagnoses)
-    if (const auto hint = report::load_hint(lab.folder, diagnosis)) {
-      printer.part("Pitfall", fmt::format("{}: {}", hint->name, hint->reason));
-      printer.part("", hint->man);
-    }
+    if (const auto hint = report::load_hint(lab.folder, diagnosis))
+      printer.part("Pitfall", fmt::format("{}: {} ({})", hint->name, hint->reason, hint->man));
 }
 
 void one_check(const report::LabSpec& lab, const report::CheckSpec& check, const report::Record& record) {
@@ -62,12 +60,10 @@ void one_check(const report::LabSpec& lab, const report::CheckSpec& check, const
   const auto row = handout_row(lab.folder + "/README.md", check.id);
   if (row) printer.part("What it does", row->text);
   if (!check.needs.empty()) printer.part("Needs", fmt::format("{}", fmt::join(check.needs, ", ")));
+  if (!report::passed(result) && result.outcome.verdict != report::Verdict::skipped) return printer.failure(result);
   pitfalls(printer, lab, check);
   printer.part("Read", fmt::format("tutorial.md, \"{}\"", check.section));
-  if (report::passed(result))
-    printer.part("You avoided", check.avoided);
-  else if (result.outcome.verdict != report::Verdict::skipped)
-    printer.failure(result);
+  if (report::passed(result)) printer.part("You avoided", check.avoided);
 }
 
 int explain(const std::optional<int>& number, const std::string& id) {

@@ -28,6 +28,10 @@ void show(const report::LabSpec& lab, const report::CheckResult& failed, const r
 }
 
 int without_hint(const report::LabSpec& lab, const report::CheckResult& failed) {
+  if (failed.outcome.verdict == report::Verdict::build) {
+    fmt::print("Your file did not compile; what the compiler said first: {}\n", failed.outcome.cause);
+    return 0;
+  }
   fmt::print("There is no hint for {} ({}): no known pitfall was recognised. {}\n", failed.outcome.check,
              report::verdict_name(failed.outcome.verdict), failed.outcome.cause);
   fmt::print("What was seen: ./lab explain {} {}. The handout: {}\n", lab.lab, failed.outcome.check, handout(lab));

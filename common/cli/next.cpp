@@ -31,12 +31,13 @@ std::string step_in(const report::LabSpec& lab) {
                      file, lab.lab);
 }
 
-// The lab last worked on while it is not complete, else the first that is not.
+// The first lab that is not complete, from the one last worked on to the last, and then from the beginning.
 std::string next_step(const report::Progress& progress, const std::vector<report::LabSpec>& labs) {
-  auto open = std::find_if(labs.begin(), labs.end(),
-                           [&](const auto& lab) { return lab.lab == progress.last_lab && !is_complete(progress, lab); });
-  if (open == labs.end())
-    open = std::find_if(labs.begin(), labs.end(), [&](const auto& lab) { return !is_complete(progress, lab); });
+  const auto is_open = [&](const report::LabSpec& lab) { return !is_complete(progress, lab); };
+  const auto here =
+      std::find_if(labs.begin(), labs.end(), [&](const report::LabSpec& lab) { return lab.lab >= progress.last_lab; });
+  auto open = std::find_if(here, labs.end(), is_open);
+  if (open == labs.end()) open = std::find_if(labs.begin(), labs.end(), is_open);
   return open == labs.end() ? "All labs are complete." : step_in(*open);
 }
 

@@ -49,8 +49,8 @@ class Sleeper {
 
 // Runs `attempt`, which says what it found wrong, or nothing.
 template <typename Attempt>
-Ability tried(std::string id, std::string what, Attempt attempt) {
-  Ability ability{std::move(id), std::move(what), "", true, 0};
+Ability tried(std::string id, std::string what, bool needed_by_all, Attempt attempt) {
+  Ability ability{std::move(id), std::move(what), "", true, needed_by_all, 0};
   try {
     ability.found = attempt();
   } catch (const std::exception& error) {
@@ -119,14 +119,14 @@ Ability threads_left() {
   const long left =
       std::min({tasks_left_in_control_group(), tasks_of_this_user_left(), read_number("/proc/sys/kernel/threads-max", kUnlimited),
                 read_number("/proc/sys/kernel/pid_max", kUnlimited)});
-  return {"threads", "threads for a server", fmt::format("{} can be had", left), true, left};
+  return {"threads", "threads for a server", fmt::format("{} can be had", left), true, false, left};
 }
 
 Ability descriptors_left() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   const long hard = limit.rlim_max == RLIM_INFINITY ? kUnlimited : static_cast<long>(limit.rlim_max);
-  return {"descriptors", "descriptors for a process", fmt::format("hard limit {} (ulimit -Hn)", hard), true, hard};
+  return {"descriptors", "descriptors for a process", fmt::format("hard limit {} (ulimit -Hn)", hard), true, false, hard};
 }
 
 long needed(const Ability& ability, const report::CheckSpec& check) {
@@ -142,19 +142,20 @@ std::vector<Ability> look_at_machine() {
   epoll_ctl(epoll.get(), EPOLL_CTL_ADD, listener.fd.get(), &event);
   const Sleeper child;
   const pid_t pid = child.pid();
-  return {tried("pidfd_getfd", "duplicates of a server's descriptors (pidfd_getfd)",
-                [&] { return try_duplicate(pid, listener.fd.get()); }),
-          tried("syscall", "the call that a server sleeps in (/proc/PID/syscall)", [&] { return try_call(pid); }),
-          tried("fdinfo", "a server's interest list (/proc/PID/fdinfo)", [&] { return try_registrations(pid, epoll.get()); }),
-          tried("schedstat", "a server's time on a processor (/proc/PID/schedstat)", [&] { return try_schedstat(pid); }),
-          tried("sock_diag", "the kernel's side of a connection (sock_diag)", try_sock_diag),
-          descriptors_left(),
-          threads_left()};
+  return {
+      tried("pidfd_getfd", "duplicates of a server's descriptors (pidfd_getfd)", false,
+            [&] { return try_duplicate(pid, listener.fd.get()); }),
+      tried("syscall", "the call that a server sleeps in (/proc/PID/syscall)", true, [&] { return try_call(pid); }),
+      tried("fdinfo", "a server's interest list (/proc/PID/fdinfo)", false, [&] { return try_registrations(pid, epoll.get()); }),
+      tried("schedstat", "a server's time on a processor (/proc/PID/schedstat)", true, [&] { return try_schedstat(pid); }),
+      tried("sock_diag", "the kernel's side of a connection (sock_diag)", true, try_sock_diag),
+      descriptors_left(),
+      threads_left()};
 }
 
 bool denies(const Ability& ability, const report::CheckSpec& check) {
   const bool named = std::find(check.evidence.begin(), check.evidence.end(), ability.id) != check.evidence.end();
-  return (named && !ability.ok) || needed(ability, check) > ability.available;
+  return ((named || ability.needed_by_all) && !ability.ok) || needed(ability, check) > ability.available;
 }
 
 std::string obstacle(const std::vector<Ability>& abilities, const report::CheckSpec& check) {

@@ -15,7 +15,8 @@ struct Ability {
   std::string what;   // "duplicates of a server's descriptors (pidfd_getfd)"
   std::string found;  // "works", "EPERM (Operation not permitted)", "hard limit 1,048,576"
   bool ok = true;
-  long available = 0;  // descriptors, threads: how many
+  bool needed_by_all = false;  // no check can be decided without it; of the others, those that lab.json says
+  long available = 0;          // descriptors, threads: how many
 };
 
 // Takes about a millisecond and leaves nothing behind.

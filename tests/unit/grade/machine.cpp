@@ -11,9 +11,10 @@ TEST_CASE("the machine is looked at without leaving a trace, and every ability s
 }
 
 TEST_CASE("exactly the checks that need what is denied have an obstacle") {
-  const std::vector<grade::Ability> abilities = {{"pidfd_getfd", "duplicates", "EPERM", false, 0},
-                                                 {"descriptors", "descriptors for a process", "hard limit 4096", true, 4096},
-                                                 {"threads", "threads", "100 can be had", true, 100}};
+  const std::vector<grade::Ability> abilities = {
+      {"pidfd_getfd", "duplicates", "EPERM", false, false, 0},
+      {"descriptors", "descriptors for a process", "hard limit 4096", true, false, 4096},
+      {"threads", "threads", "100 can be had", true, false, 100}};
   report::CheckSpec check;
   CHECK(grade::obstacle(abilities, check) == "");
   check.descriptors = 5100;
@@ -22,6 +23,7 @@ TEST_CASE("exactly the checks that need what is denied have an obstacle") {
   CHECK(grade::obstacle(abilities, check) == "");
   check.evidence = {"pidfd_getfd"};
   CHECK(grade::obstacle(abilities, check) == "needs duplicates: EPERM");
+  CHECK(grade::obstacle({{"sock_diag", "sockets", "ENOENT", false, true, 0}}, {}) == "needs sockets: ENOENT");
 }
 
 }  // namespace
