@@ -169,6 +169,7 @@ class LabShell(unittest.TestCase):
         wanted = {
             (): "lab",
             ("--help",): "lab",
+            ("grade", "--help"): "lab",
             ("gradd", "4"): "lab",
             ("grade", "01"): "lab server_parts suite_01",
             ("grade", "--seed", "1", "4"): "lab server_parts suite_04",
