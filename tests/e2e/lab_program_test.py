@@ -87,10 +87,12 @@ class LabProgram(unittest.TestCase):
         self.assertNotRegex(ran.stdout, r"[\x1b\r]")
 
     def test_the_first_compiler_error_in_the_students_file_comes_first(self):
-        SERVER.write_text('#include "base/serve.h"\nvoid serve(int fd, const Limits&) {\n  int unused;\n  listen_on(fd);\n  also_unknown;\n}\n')
+        good = STARTER.read_text()
+        SERVER.write_text(good + "int first() { return no_such_thing; }\nint second() { return nor_this; }\n")
         ran = lab("grade", "4")
         self.assertEqual(ran.returncode, 1)
-        self.assertRegex(ran.stdout.splitlines()[0], r"^labs/04-epoll-level/server\.cpp:4.* error: .*listen_on")
+        self.assertRegex(ran.stdout.splitlines()[0],
+                         rf"^labs/04-epoll-level/server\.cpp:{good.count(chr(10)) + 1}: error: .*no_such_thing")
         self.assertNotIn("✓", ran.stdout)
 
     def test_a_reset_is_agreed_to_first(self):
