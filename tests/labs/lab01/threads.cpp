@@ -45,7 +45,7 @@ LAB_CHECK("model-thread") {
 }
 
 // Ends the check unless the client is served although others do not read.
-void require_answer(Client& client, const Client& deaf, const std::string& did) {
+void require_answer(Client& client, const std::vector<Client>& deaf, const std::string& did) {
   Server& server = *Server::current();
   Check& check = server.check();
   const std::string line = check.text(check.draw(3, 60));
@@ -88,9 +88,9 @@ LAB_CHECK("deaf-client") {
   check.measured("bytes_sent_by_one", static_cast<double>(deaf.back().sent()));
   const std::string did =
       grouped(count) + " clients sent up to " + grouped(deaf.back().sent()) + " bytes each and read nothing of what came back.";
-  require_answer(earlier, deaf.back(), did);
+  require_answer(earlier, deaf, did);
   Client late(server);
-  require_answer(late, deaf.back(), did);
+  require_answer(late, deaf, did);
   for (Client& client : deaf) client.reset();
 }
 
