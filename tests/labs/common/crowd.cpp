@@ -70,7 +70,7 @@ LAB_CHECK("clients-64") {
 }
 
 // Ends the check unless the client is served although others say nothing.
-void require_answer(Client& client, const Client& silent, const std::string& did) {
+void require_answer(Client& client, const std::vector<Client>& silent, const std::string& did) {
   Server& server = *Server::current();
   Check& check = server.check();
   const std::string line = check.text(check.draw(3, 60));
@@ -79,7 +79,7 @@ void require_answer(Client& client, const Client& silent, const std::string& did
   if (wait && client.received().compare(before, std::string::npos, line) == 0) return;
   report::Story story{did + " Another client sent " + grouped(line.size()) + " bytes.",
                       "The other client got no answer: " + client.unread_text() + "; " +
-                          fixture::held_up_by(server, silent, "the silent client") + ".",
+                          fixture::held_up_by(server, silent, "a silent client") + ".",
                       "A client that says nothing keeps at most its own thread waiting."};
   if (wait)
     story.server_did = "The other client got " + grouped(client.received().size() - before) +
@@ -93,15 +93,15 @@ LAB_CHECK("silent-client") {
   std::vector<Client> silent;
   silent.emplace_back(server);
   Client other(server);
-  require_answer(other, silent.back(), "The first client connected and said nothing.");
+  require_answer(other, silent, "The first client connected and said nothing.");
 
   const std::size_t more = check.draw(4, 12);
   check.measured("silent_clients", static_cast<double>(more + 1));
   while (silent.size() <= more) silent.emplace_back(server);
   const std::string did = grouped(silent.size()) + " clients had connected and said nothing.";
   Client late(server);
-  require_answer(late, silent.back(), did);
-  require_answer(other, silent.back(), did);
+  require_answer(late, silent, did);
+  require_answer(other, silent, did);
 }
 
 }  // namespace
