@@ -2,8 +2,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -113,6 +116,41 @@ const std::map<long, CallFact>& call_facts() {
   return facts;
 }
 
+// Empty when the process has ended or nothing is mapped there. Throws Refused.
+std::vector<char> memory(pid_t pid, std::uint64_t address, std::size_t size) {
+  std::vector<char> bytes(size);
+  const iovec here{bytes.data(), size};
+  const iovec there{reinterpret_cast<void*>(address), size};
+  const ssize_t count = process_vm_readv(pid, &here, 1, &there, 1, 0);
+  if (count < 0 && errno == EPERM) throw Refused("the kernel refused to read the memory of process " + std::to_string(pid));
+  bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return bytes;
+}
+
+std::vector<int> polled(pid_t pid, const ThreadState& thread) {
+  std::vector<int> found;
+  const std::vector<char> bytes = memory(pid, thread.args[0], thread.args[1] * sizeof(pollfd));
+  for (std::size_t at = 0; at + sizeof(pollfd) <= bytes.size(); at += sizeof(pollfd)) {
+    pollfd entry{};
+    std::memcpy(&entry, bytes.data() + at, sizeof entry);
+    if (entry.fd >= 0) found.push_back(entry.fd);
+  }
+  return found;
+}
+
+// A set is an array of longs, and only those that hold the first `args[0]` bits exist.
+std::vector<int> selected(pid_t pid, const ThreadState& thread) {
+  std::vector<int> found;
+  const auto count = static_cast<std::size_t>(thread.args[0]);
+  for (std::size_t set = 1; set <= 3; ++set) {
+    if (thread.args[set] == 0) continue;
+    const std::vector<char> bytes = memory(pid, thread.args[set], (count + NFDBITS - 1) / NFDBITS * sizeof(fd_mask));
+    for (std::size_t fd = 0; fd < count && fd / 8 < bytes.size(); ++fd)
+      if (static_cast<unsigned char>(bytes[fd / 8]) >> fd % 8 & 1u) found.push_back(static_cast<int>(fd));
+  }
+  return found;
+}
+
 const CallFact* fact_of(long call) {
   auto found = call_facts().find(call);
   return found == call_facts().end() ? nullptr : &found->second;
@@ -149,6 +187,13 @@ bool sleeps_without_limit(const ThreadState& thread) {
 CallKind kind_of(long call) {
   const CallFact* fact = fact_of(call);
   return fact == nullptr ? CallKind::other : fact->kind;
+}
+
+std::vector<int> waited_for(pid_t pid, const ThreadState& thread) {
+  if (!thread.asleep()) return {};
+  if (kind_of(thread.call) == CallKind::poll) return polled(pid, thread);
+  if (kind_of(thread.call) == CallKind::select) return selected(pid, thread);
+  return {};
 }
 
 std::string describe(const ThreadState& thread) {

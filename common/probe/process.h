@@ -44,6 +44,10 @@ bool sleeps_without_limit(const ThreadState& thread);
 enum class CallKind { other, accept, read, write, select, poll, epoll, sleep };
 CallKind kind_of(long call);
 
+// The descriptors in the sets with which a thread sleeps in select or poll, read out of its memory; none for other calls. May
+// throw Refused.
+std::vector<int> waited_for(pid_t pid, const ThreadState& thread);
+
 // "asleep in recv(fd 6)", "running", "asleep in epoll_wait(epoll fd 4)".
 std::string describe(const ThreadState& thread);
 

@@ -12,6 +12,7 @@ using fixture::Check;
 using fixture::Client;
 using fixture::grouped;
 using fixture::Server;
+using fixture::Stall;
 using fixture::Wait;
 
 // Where two texts part, in words: "byte 4,097 is 'x' instead of 'y'".
@@ -53,6 +54,11 @@ LAB_CHECK("echo-small") {
                           : "The connection ended " + client.ending() + (wait ? "." : "; " + client.unread_text() + "."),
                       "recv returns 0 at the client's end; the server then closes the connection."};
   if (client.received().size() > line.size()) check.fail("wrong-bytes", std::move(story));
+  if (wait.stall == Stall::spinning) {  // it was asked for nothing else: the end is what it goes round with
+    story.server_did =
+        "It keeps a processor busy since then and does not close the connection: recv returns 0 each time it is called.";
+    check.fail("eof-ignored", std::move(story));
+  }
   if (!wait) check.stalled(wait, "eof-ignored", std::move(story));
   if (!client.ended()) check.fail("eof-ignored", std::move(story));
 }
@@ -119,11 +125,11 @@ LAB_CHECK("idle-cpu") {
   const auto state = served.server_side().value_or(probe::SocketState{});
   const auto registration = server.registration(state.inode);
   if (registration && (registration->events & EPOLLOUT) && !(registration->events & EPOLLET) && check.lists("epollout-when-idle"))
-    check.fail("epollout-when-idle",
-               {"Two clients were connected and did nothing.",
-                "It used " + percent + " % of a core; fd " + std::to_string(registration->fd) + " is registered for EPOLLOUT (mask " +
-                    fixture::hex(registration->events) + ") with " + grouped(state.unsent) + " bytes to send.",
-                "EPOLLOUT is asked for only while output waits: a socket with room is always writable."});
+    check.fail("epollout-when-idle", {"Two clients were connected and did nothing.",
+                                      "It used " + percent + " % of a core; fd " + std::to_string(registration->fd) +
+                                          " is registered for EPOLLOUT (mask " + fixture::hex(registration->events) + ") with " +
+                                          grouped(state.unsent) + " bytes to send.",
+                                      "EPOLLOUT is asked for only while output waits: a socket with room is always writable."});
   report::Story story{"Two clients were connected and did nothing.",
                       "It used " + percent + " % of a core in the quietest of three windows; it was " + server.doing() + ".",
                       "With nothing to do a server sleeps in its wait and uses no processor time."};
