@@ -1,12 +1,13 @@
 // right: lab 4 without its rule (it is edge-triggered), foreign: Boost.Asio. Usage: echo_asio PORT
 // One read or write at a time for each connection, so nothing is read while output waits; a FIN ends the reads after the last
 // write is done.
+#include <utility>  // Boost 1.74 uses std::exchange without saying so
+
 #include <array>
 #include <boost/asio.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <utility>
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
