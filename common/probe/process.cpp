@@ -245,6 +245,14 @@ std::vector<Registration> registrations(pid_t pid, int epoll_fd) {
   return found;
 }
 
+std::uint64_t voluntary_switches(pid_t pid, pid_t tid) {
+  static constexpr std::string_view kField = "voluntary_ctxt_switches:";
+  std::istringstream lines(read_file(proc_path(pid, "task/" + std::to_string(tid) + "/status")));
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(kField)) return std::stoull(line.substr(kField.size()));
+  return 0;
+}
+
 std::size_t resident_bytes(pid_t pid) {
   std::size_t size = 0;
   std::size_t resident = 0;

@@ -68,6 +68,10 @@ struct Registration {
 std::vector<int> epoll_instances(pid_t pid);
 std::vector<Registration> registrations(pid_t pid, int epoll_fd);
 
+// How often the thread gave up its processor because it had to wait for something (proc(5), status). Unchanged means that it
+// never slept, only ran or waited for a processor. 0 when the thread has ended.
+std::uint64_t voluntary_switches(pid_t pid, pid_t tid);
+
 std::size_t resident_bytes(pid_t pid);
 std::size_t mappings(pid_t pid);  // lines of /proc/PID/maps; may throw Refused
 
