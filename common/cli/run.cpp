@@ -20,7 +20,7 @@
 namespace cli {
 namespace {
 
-struct Options {
+struct RunWords {
   std::optional<int> lab;
   int port = 0;  // 0: one that is free
   bool gdb = false;
@@ -40,7 +40,7 @@ void refuse_taken_port(int port) {
     throw UserError(fmt::format("port {} cannot be had: {}; give another, or leave --port out", port, base::errno_text(errno)));
 }
 
-int chosen_port(const Options& options) {
+int chosen_port(const RunWords& options) {
   if (options.port == 0) return net::PortReservation().port();
   refuse_taken_port(options.port);
   return options.port;
@@ -54,7 +54,7 @@ bool is_installed(const std::string& program) {
   return false;
 }
 
-std::vector<std::string> command_in_front(const Options& options) {
+std::vector<std::string> command_in_front(const RunWords& options) {
   if (!options.gdb && !options.strace) return {};
   const std::string program = options.gdb ? "gdb" : "strace";
   if (!is_installed(program))
@@ -71,7 +71,7 @@ int become(const std::vector<std::string>& command) {
   base::throw_errno("run " + command[0]);
 }
 
-int run_server(const Options& options) {
+int run_server(const RunWords& options) {
   const auto lab = chosen_lab(options.lab);
   auto command = command_in_front(options);
   if (make_server_file(lab)) fmt::print("{} was missing; it was copied from the starter.\n", grade::shown_path(server_file(lab)));
@@ -95,7 +95,7 @@ int run_server(const Options& options) {
 }  // namespace
 
 void set_up_run(Words& words) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunWords>();
   words.optional("N", options->lab, "The lab's number; without it, the lab last worked on");
   words.positive("--port", options->port, 65535, "The port; without it, one that is free");
   words.flag("--gdb", options->gdb, "In the debugger, compiled without optimisation");
