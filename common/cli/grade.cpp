@@ -114,6 +114,7 @@ grade::PrinterOptions printer_options(const Options& options, const report::LabS
   auto printing = grade::options_for_standard_output();
   printing.every_group = !options.only.empty();
   printing.own = options.own();
+  if (options.attach) printing.progress = false;  // the suite asks on the same terminal
   printing.command = repeat_command(options, lab);
   printing.seed = seed;
   return printing;
@@ -174,7 +175,7 @@ int grade_lab(const Options& options) {
   std::cout << std::flush;
   grade::Watcher watcher;
   watcher.on_result = [&](const report::CheckResult& result) { printer.on_result(result); };
-  watcher.on_change = [&](int settled, const std::vector<std::string>& running) { printer.on_change(settled, running); };
+  watcher.on_change = [&](std::size_t left, const std::vector<std::string>& running) { printer.on_change(left, running); };
   auto result = grade::run_checks(lab, run, watcher);
   printer.clear_progress();
   if (result.interrupted_by != 0) end_by(result.interrupted_by);

@@ -9,14 +9,6 @@
 namespace cli {
 namespace {
 
-// Which step to show now: the next one of the same diagnosis (the last one stays), the first of another.
-int advance(report::LabProgress& progress, const std::string& diagnosis, int last_step) {
-  if (progress.hint_diagnosis != diagnosis) progress.hint_step = 0;
-  progress.hint_diagnosis = diagnosis;
-  progress.hint_step = std::min(progress.hint_step + 1, last_step);
-  return progress.hint_step;
-}
-
 void show(const report::LabSpec& lab, const report::CheckResult& failed, const report::Hint& hint, int step) {
   const auto all = report::steps(hint);
   const auto& shown = all.at(static_cast<std::size_t>(step) - 1);
@@ -55,7 +47,8 @@ int hint(const std::optional<int>& number) {
   const auto found = report::load_hint(lab.folder, failed->outcome.diagnosis);
   if (!found) return without_hint(lab, *failed);
   auto progress = store.load();
-  const int step = advance(progress.labs[lab.lab], failed->outcome.diagnosis, static_cast<int>(report::steps(*found).size()));
+  const int step =
+      report::next_hint_step(progress.labs[lab.lab], failed->outcome.diagnosis, static_cast<int>(report::steps(*found).size()));
   store.save(progress);
   show(lab, *failed, *found, step);
   return 0;

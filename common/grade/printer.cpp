@@ -102,14 +102,16 @@ std::string Printer::coloured(const char* colour, const std::string& text) const
 }
 
 void Printer::clear_progress() {
-  if (options_.progress) out_ << "\r\033[K" << std::flush;
+  if (progress_shown_) out_ << "\r\033[K" << std::flush;
+  progress_shown_ = false;
 }
 
-void Printer::on_change(int settled, const std::vector<std::string>& running) {
+void Printer::on_change(std::size_t left, const std::vector<std::string>& running) {
   if (!options_.progress) return;
-  std::string line = fmt::format("{} of {} checks done; running: {}", settled, lab_.checks.size(), fmt::join(running, ", "));
+  std::string line = fmt::format("{} checks to go; running: {}", left, fmt::join(running, ", "));
   if (line.size() >= options_.width) line.resize(options_.width - 1);  // ids are plain ASCII
   out_ << "\r\033[K" << line << std::flush;
+  progress_shown_ = true;
 }
 
 void Printer::on_result(const CheckResult& result) {

@@ -33,7 +33,7 @@ class Printer {
  public:
   Printer(std::ostream& out, const report::LabSpec& lab, PrinterOptions options);
 
-  void on_change(int settled, const std::vector<std::string>& running);
+  void on_change(std::size_t left, const std::vector<std::string>& running);
   void on_result(const report::CheckResult& result);
   // The last lines: the score, and what to do next.
   void finish(const report::Record& record);
@@ -72,6 +72,7 @@ class Printer {
   std::ostream& out_;
   const report::LabSpec& lab_;
   PrinterOptions options_;
+  bool progress_shown_ = false;
   std::string group_name_;
   Group group_;
   std::string incomplete_group_;  // the first one that lost points

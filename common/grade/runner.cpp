@@ -323,7 +323,7 @@ void Run::tell_change() const {
   std::vector<std::string> ids;
   for (const auto& check : lab_.checks)
     if (running_.contains(check.id)) ids.push_back(check.id);
-  watcher_.on_change(static_cast<int>(settled_.size()), ids);
+  watcher_.on_change(lab_.checks.size() - settled_.size(), ids);
 }
 
 }  // namespace

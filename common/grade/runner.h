@@ -30,9 +30,8 @@ std::chrono::milliseconds hard_deadline(const report::CheckSpec& check);
 struct Watcher {
   // In lab.json's order, as soon as all earlier ones were given.
   std::function<void(const report::CheckResult&)> on_result = [](const report::CheckResult&) {};
-  // Something started or ended: how many checks are settled, and the ids of those that run.
-  std::function<void(int settled, const std::vector<std::string>& running)> on_change = [](int, const std::vector<std::string>&) {
-  };
+  // Something started or ended: how many checks have no verdict yet, and the ids of those that run.
+  std::function<void(std::size_t left, const std::vector<std::string>& running)> on_change = [](std::size_t, const auto&) {};
 };
 
 struct RunOptions {

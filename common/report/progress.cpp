@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -39,6 +40,13 @@ nlohmann::ordered_json json_of(const Progress& progress) {
 }
 
 }  // namespace
+
+int next_hint_step(LabProgress& progress, const std::string& diagnosis, int last_step) {
+  if (progress.hint_diagnosis != diagnosis) progress.hint_step = 0;
+  progress.hint_diagnosis = diagnosis;
+  progress.hint_step = std::min(progress.hint_step + 1, last_step);
+  return progress.hint_step;
+}
 
 Progress ProgressStore::load() const {
   if (!fs::exists(state_path())) return {};

@@ -17,6 +17,9 @@ struct LabProgress {
   int hint_step = 0;           // how many of its three steps were shown
 };
 
+// Which step to show now, noted as shown: the next one of the same diagnosis (the last one stays), the first of another.
+int next_hint_step(LabProgress& progress, const std::string& diagnosis, int last_step);
+
 struct Progress {
   int last_lab = 0;  // the lab last worked on; 0: none
   std::map<int, LabProgress> labs;

@@ -179,7 +179,7 @@ TEST_CASE("checks run side by side, and results come in the lab's order") {
   std::vector<std::string> seen;
   std::size_t most_running = 0;
   suite.watcher.on_result = [&](const report::CheckResult& result) { seen.push_back(result.outcome.check); };
-  suite.watcher.on_change = [&](int, const std::vector<std::string>& running) {
+  suite.watcher.on_change = [&](std::size_t, const std::vector<std::string>& running) {
     most_running = std::max(most_running, running.size());
   };
   const auto result = suite.run();

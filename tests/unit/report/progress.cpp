@@ -33,6 +33,13 @@ TEST_CASE("a damaged state file is put aside, not lost") {
   }
 }
 
+TEST_CASE("hints go on with the same diagnosis, stay at the last step and begin anew with another diagnosis") {
+  report::LabProgress lab;
+  for (int expected : {1, 2, 3, 3}) CHECK(report::next_hint_step(lab, "eof-ignored", 3) == expected);
+  CHECK(report::next_hint_step(lab, "no-answer", 3) == 1);
+  CHECK(report::next_hint_step(lab, "eof-ignored", 3) == 1);
+}
+
 TEST_CASE("a backup never replaces another") {
   const files::Folder folder;
   const report::ProgressStore store(folder / ".lab");
