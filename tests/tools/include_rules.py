@@ -55,6 +55,8 @@ def included(top, path, quote, name):
         return name
     if quote == '"' and (top / path.parent / name).is_file():
         return None  # a neighbour
+    if path.parts[:2] == ("tests", "unit") and (top / "tests/unit" / name).is_file():
+        return None  # what the unit tests share
     if first in THIRD_PARTY:
         return THIRD_PARTY[first]
     if first in MODULES or first == "fixture":
