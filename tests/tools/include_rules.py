@@ -63,6 +63,8 @@ def included(top, path, quote, name):
         return first
     if path.parts[:2] == ("tests", "labs") and (top / "tests/labs" / first).is_dir():
         return "fixture"  # what the suites share
+    if path.parts[:2] == ("tests", "unit") and first == "support":
+        return None  # what the unit tests share
     return GENERATED.get(name, None if quote == "<" else name)
 
 

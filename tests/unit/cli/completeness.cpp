@@ -7,7 +7,7 @@
 
 #include "cli/handout.h"
 #include "cli/skeleton.h"
-#include "files.h"
+#include "support/files.h"
 
 namespace {
 

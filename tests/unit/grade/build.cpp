@@ -4,8 +4,8 @@
 
 #include <chrono>
 
-#include "files.h"
 #include "server_flags.h"
+#include "support/files.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/unique_fd.h"
-#include "files.h"
+#include "support/files.h"
 
 namespace {
 

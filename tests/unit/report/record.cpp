@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "files.h"
+#include "support/files.h"
 
 namespace {
 

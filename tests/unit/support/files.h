@@ -1,4 +1,4 @@
-// Folders and files that a test makes for itself, and golden files.
+// Folders and files that a test makes for itself.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -37,13 +37,6 @@ inline std::string read(const std::string& path) {
 inline void write(const std::string& path, const std::string& text) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   std::ofstream(path) << text;
-}
-
-// Compares with tests/golden/<name>; LAB_UPDATE_GOLDEN=1 in the environment writes the file anew instead.
-inline void check_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(LAB_GOLDEN_DIR) + "/" + name;
-  if (std::getenv("LAB_UPDATE_GOLDEN") != nullptr) write(path, text);
-  CHECK_MESSAGE(read(path) == text, name << " differs (LAB_UPDATE_GOLDEN=1 writes it anew); now:\n" << text);
 }
 
 }  // namespace files
