@@ -35,7 +35,7 @@ void accept_and_serve(int listen_fd) {
   for (;;) {
     base::UniqueFd client(accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC));
     if (!client) {
-      if (errno != EINTR && errno != ECONNABORTED) usleep(100'000);
+      if (errno != EINTR && errno != ECONNABORTED) usleep(100'000);  // sleep allowed: out of descriptors
       continue;
     }
     if (--g_accepting == 0) try {

@@ -80,7 +80,7 @@ void serve(int listen_fd, const base::Limits&) {
   for (;;) {
     const int client = accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) {
-      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) usleep(50'000);
+      if (errno == EMFILE || errno == ENFILE) usleep(50'000);  // sleep allowed: out of descriptors
       continue;
     }
     try {

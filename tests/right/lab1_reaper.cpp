@@ -51,7 +51,7 @@ void* serve_client(void* argument) {
 
 void reap() {
   for (;;) {
-    usleep(500'000);
+    usleep(500'000);  // sleep allowed: this is the design
     std::vector<pthread_t> ended;
     {
       std::lock_guard lock(g_mutex);
@@ -84,6 +84,6 @@ void serve(int listen_fd, const base::Limits&) {
     if (client >= 0)
       start(client);
     else if (errno != EINTR && errno != ECONNABORTED)
-      usleep(20'000);
+      usleep(20'000);  // sleep allowed: out of descriptors
   }
 }

@@ -27,7 +27,7 @@ class Reserve {
     fcntl(listen_fd, F_SETFL, flags);
     const bool somebody = static_cast<bool>(kept_);
     kept_.reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (!somebody) usleep(10'000);
+    if (!somebody) usleep(10'000);  // sleep allowed: out of descriptors
   }
 
  private:
