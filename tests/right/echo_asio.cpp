@@ -1,4 +1,4 @@
-// right: lab 4 without its rule (it is edge-triggered), foreign: Boost.Asio. Usage: echo_asio PORT
+// A foreign right server: Boost.Asio. Right for lab 4 but for the lab's rule (it is edge-triggered). Usage: echo_asio PORT
 // One read or write at a time for each connection, so nothing is read while output waits; a FIN ends the reads after the last
 // write is done.
 #include <utility>  // Boost 1.74 uses std::exchange without saying so

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""right: lab 4, foreign: asyncio streams. Usage: echo_asyncio.py PORT
+"""A foreign right server for lab 4: asyncio streams. Usage: echo_asyncio.py PORT
 
 Half-close is kept (what was read is written before the connection is closed) and drain() is the back-pressure.
 """
