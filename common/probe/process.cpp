@@ -253,6 +253,15 @@ std::uint64_t voluntary_switches(pid_t pid, pid_t tid) {
   return 0;
 }
 
+bool timer_armed(pid_t pid) {
+  for (int fd : descriptors(pid)) {
+    if (descriptor_target(pid, fd) != "anon_inode:[timerfd]") continue;
+    const std::string info = read_file(proc_path(pid, "fdinfo/" + std::to_string(fd)));
+    if (info.find("it_value: (") != std::string::npos && info.find("it_value: (0, 0)") == std::string::npos) return true;
+  }
+  return false;
+}
+
 std::size_t resident_bytes(pid_t pid) {
   std::size_t size = 0;
   std::size_t resident = 0;

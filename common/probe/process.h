@@ -72,6 +72,9 @@ std::vector<Registration> registrations(pid_t pid, int epoll_fd);
 // never slept, only ran or waited for a processor. 0 when the thread has ended.
 std::uint64_t voluntary_switches(pid_t pid, pid_t tid);
 
+// Whether one of its timerfds will expire: a process whose threads all sleep without a limit may still wake up by the clock.
+bool timer_armed(pid_t pid);
+
 std::size_t resident_bytes(pid_t pid);
 std::size_t mappings(pid_t pid);  // lines of /proc/PID/maps; may throw Refused
 

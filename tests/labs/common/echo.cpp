@@ -42,9 +42,10 @@ LAB_CHECK("echo-small") {
     check.stalled(wait, client.accepted() || !check.lists("not-accepted") ? "no-answer" : "not-accepted", std::move(story));
   }
   if (client.received() != line)
-    check.fail("wrong-bytes",
-               {"One client " + did + ".", "Something else came back: " + first_difference(client.received(), line) + ".",
-                "The same bytes come back, in order."});
+    check.fail("wrong-bytes", {"One client " + did + ".",
+                               grouped(client.received().size()) + " bytes came back, and they are not the same: " +
+                                   first_difference(client.received(), line) + ".",
+                               "The same bytes come back, in order."});
 
   client.finish();
   const Wait wait = client.receive_end();

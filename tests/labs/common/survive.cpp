@@ -90,7 +90,9 @@ LAB_CHECK("sigpipe") {
                {did, "It read them and answered a connection that no longer exists: your server " + server.ending() + ".",
                 "The write fails with EPIPE, and only that connection ends."});
   if (closed.stall == Stall::gone)
-    check.stalled(closed, "killed-by-sigpipe", {did, "Your server " + server.ending() + ".", "Only that connection ends."});
+    check.stalled(
+        closed, "killed-by-sigpipe",
+        {did, "It answered a connection that no longer exists.", "The write fails with EPIPE, and only that connection ends."});
   require_service(bystander, "killed-by-sigpipe", did);
 }
 
@@ -167,11 +169,6 @@ LAB_CHECK("dead-before-accept") {
   require_service(bystander, "dead-client-is-fatal", did);
 }
 
-bool wakes_by_clock(Server& server) {
-  const auto threads = server.threads();
-  return !std::all_of(threads.begin(), threads.end(), probe::sleeps_without_limit);
-}
-
 // The first client that answers is enough: those that the server hangs up on meanwhile made room.
 void serve_on(Server& server, std::vector<Client>& clients, const std::string& did) {
   Check& check = server.check();
@@ -195,7 +192,7 @@ void serve_again(Server& server, Client& waiting, const std::string& did) {
   const std::string free_again = did + " Then the limit was lifted and one client left.";
   Wait wait;
   // Some seconds: a server may also look again by the clock.
-  for (int tries = 0; tries < 3 && (tries == 0 || (wait.stall == Stall::asleep && wakes_by_clock(server))); ++tries)
+  for (int tries = 0; tries < 3 && (tries == 0 || (wait.stall == Stall::asleep && server.wakes_by_clock())); ++tries)
     wait = server.until([&] {
       waiting.take();
       return !waiting.received().empty() || waiting.over();

@@ -140,8 +140,11 @@ LAB_CHECK("blocking-write") {
       server.until([&] { return deaf.push(all.substr(deaf.sent())) > 0 || deaf.over(); }, {}, [&] { return deaf.in_flight(); }) &&
       !deaf.over()) {
   }
+  const auto fd = deaf.server_fd();
+  const std::string name = fd ? " (fd " + std::to_string(*fd) + ")" : "";
   check.measured("sent_without_reading", static_cast<double>(deaf.sent()));
-  fixture::require_service(other, "blocking-connection", "A client sent " + grouped(deaf.sent()) + " bytes and read nothing.");
+  fixture::require_service(other, "blocking-connection",
+                           "A client" + name + " sent " + grouped(deaf.sent()) + " bytes and read nothing.");
 }
 
 LAB_CHECK("clients-5000") {
