@@ -69,8 +69,10 @@ def echoes(server):
                         with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
                             client.sendall(b"hello\n")
                             return client.recv(100) == b"hello\n"
-                    except ConnectionRefusedError:
+                    except ConnectionRefusedError:  # not listening yet
                         pass
+            except TimeoutError:
+                return False
             finally:
                 process.kill()
     return False
