@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "cli/handout.h"
 #include "report/hints.h"
@@ -89,9 +90,8 @@ void Inspection::inspect_check_spec(const CheckSpec& check, const std::set<std::
   if (check.diagnoses.empty()) add(file, "{}: no diagnosis", check.id);
   for (const auto& need : check.needs)
     if (!earlier.contains(need)) add(file, "{}: needs {}, which is no earlier check", check.id, need);
-  for (const auto* text : {&check.title, &check.section, &check.avoided})
-    if (text->empty() || text->find(kToBeWritten) != std::string::npos)
-      add(file, "{}: title, section or avoided is not written", check.id);
+  for (const auto& [name, text] : {std::pair("title", check.title), {"section", check.section}, {"avoided", check.avoided}})
+    if (text.empty() || text.find(kToBeWritten) != std::string::npos) add(file, "{}: {} is not written", check.id, name);
 }
 
 // Groups are shown one at a time: their checks stand together, in the order of `groups`.
