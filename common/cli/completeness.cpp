@@ -137,16 +137,20 @@ void Inspection::inspect_handout() {
   }
 }
 
+// The sections of the lab's own chapter: two chapters may have one of the same name.
 void Inspection::inspect_tutorial() {
-  std::vector<std::string> sections;
-  for (int level : {2, 3, 4}) {
-    const auto more = headings(absolute("tutorial.md").string(), level);
-    sections.insert(sections.end(), more.begin(), more.end());
+  std::set<std::string> sections;
+  bool in_chapter = false;
+  std::ifstream text(absolute("tutorial.md"));
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("## ")) in_chapter = line.starts_with(fmt::format("## Lab {}:", lab_.lab));
+    if (in_chapter && line.starts_with("### ")) sections.insert(line.substr(4));
   }
   std::set<std::string> missing;
   for (const auto& check : lab_.checks)
-    if (!contains(sections, check.section)) missing.insert(check.section);
-  for (const auto& section : missing) add("tutorial.md", "no section \"{}\", which {} names", section, in_lab("lab.json"));
+    if (!sections.contains(check.section)) missing.insert(check.section);
+  for (const auto& section : missing)
+    add("tutorial.md", "no section \"{}\" in the chapter of lab {}, which {} names", section, lab_.lab, in_lab("lab.json"));
 }
 
 void Inspection::inspect_servers() {

@@ -62,7 +62,7 @@ void one_check(const report::LabSpec& lab, const report::CheckSpec& check, const
   if (!check.needs.empty()) printer.part("Needs", fmt::format("{}", fmt::join(check.needs, ", ")));
   if (!report::passed(result) && result.outcome.verdict != report::Verdict::skipped) return printer.failure(result);
   pitfalls(printer, lab, check);
-  printer.part("Read", fmt::format("tutorial.md, \"{}\"", check.section));
+  printer.part("Read", lab.where_to_read(check));
   if (report::passed(result)) printer.part("You avoided", check.avoided);
 }
 

@@ -177,7 +177,7 @@ std::string Printer::repeat_command(const CheckResult& result) const {
 
 void Printer::reading(const CheckResult& result, const std::optional<report::Hint>& hint) {
   const report::CheckSpec* check = lab_.find(result.outcome.check);
-  std::string text = check == nullptr ? "" : fmt::format("tutorial.md, \"{}\"", check->section);
+  std::string text = check == nullptr ? "" : lab_.where_to_read(*check);
   if (hint && !hint->man.empty()) text += "; " + hint->man;
   part("Read", text);
 }

@@ -54,6 +54,10 @@ int LabSpec::max_score() const {
   return sum;
 }
 
+std::string LabSpec::where_to_read(const CheckSpec& check) const {
+  return "tutorial.md, lab " + std::to_string(lab) + ", \"" + check.section + "\"";
+}
+
 const CheckSpec* LabSpec::find(std::string_view id) const {
   auto found = std::find_if(checks.begin(), checks.end(), [id](const CheckSpec& check) { return check.id == id; });
   return found == checks.end() ? nullptr : &*found;

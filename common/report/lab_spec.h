@@ -36,6 +36,7 @@ struct LabSpec {
   std::vector<CheckSpec> checks;               // in the order in which they are shown
 
   int max_score() const;
+  std::string where_to_read(const CheckSpec& check) const;  // `tutorial.md, lab 4, "Half-close"`
   const CheckSpec* find(std::string_view id) const;  // nullptr when there is no such check
 };
 

@@ -40,7 +40,7 @@ struct Project {
     files::write(in_lab("README.md"), kHandout);
     files::write(in_lab("starter.cpp"), "");
     for (const char* id : {"died", "no-answer", "reset-spin"}) files::write(in_lab(std::string("hints/") + id + ".md"), kHint);
-    files::write(top / "tutorial.md", "# Course\n## Lab 4\n### Echo\n### Resets\n");
+    files::write(top / "tutorial.md", "# Course\n## Lab 4: Model\n### Echo\n### Resets\n");
     files::write(in_solution("server.cpp"), "");
     files::write(in_solution("mutants/echo.patch"), mutant("# expect: echo no-answer"));
     files::write(in_solution("mutants/reset--other.patch"), mutant("# expect: reset died"));
@@ -106,7 +106,7 @@ TEST_CASE("handout, tutorial, starter and solution") {
   CHECK(project.defects() == Lines{"labs/04-model/README.md: its headings must be: Goal / The protocol / Your file / What must "
                                    "hold / Calls you need / Try it / When stuck",
                                    "labs/04-model/README.md: no row for `echo`",
-                                   "tutorial.md: no section \"Resets\", which labs/04-model/lab.json names",
+                                   "tutorial.md: no section \"Resets\" in the chapter of lab 4, which labs/04-model/lab.json names",
                                    "labs/04-model/starter.cpp: missing", "solutions/04-model/server.cpp: missing"});
 }
 
