@@ -37,7 +37,7 @@ struct LabSpec {
 
   int max_score() const;
   std::string where_to_read(const CheckSpec& check) const;  // `tutorial.md, lab 4, "Half-close"`
-  const CheckSpec* find(std::string_view id) const;  // nullptr when there is no such check
+  const CheckSpec* find(std::string_view id) const;         // nullptr when there is no such check
 };
 
 // Reads labs/NN-*/lab.json below `source_dir`. Nothing when there is no such lab. Throws std::runtime_error naming file and

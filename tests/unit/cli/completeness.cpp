@@ -103,11 +103,12 @@ TEST_CASE("handout, tutorial, starter and solution") {
   project.change(project.top / "tutorial.md", "### Resets\n", "");
   std::filesystem::remove(project.in_lab("starter.cpp"));
   std::filesystem::remove(project.in_solution("server.cpp"));
-  CHECK(project.defects() == Lines{"labs/04-model/README.md: its headings must be: Goal / The protocol / Your file / What must "
-                                   "hold / Calls you need / Try it / When stuck",
-                                   "labs/04-model/README.md: no row for `echo`",
-                                   "tutorial.md: no section \"Resets\" in the chapter of lab 4, which labs/04-model/lab.json names",
-                                   "labs/04-model/starter.cpp: missing", "solutions/04-model/server.cpp: missing"});
+  CHECK(project.defects() ==
+        Lines{"labs/04-model/README.md: its headings must be: Goal / The protocol / Your file / What must "
+              "hold / Calls you need / Try it / When stuck",
+              "labs/04-model/README.md: no row for `echo`",
+              "tutorial.md: no section \"Resets\" in the chapter of lab 4, which labs/04-model/lab.json names",
+              "labs/04-model/starter.cpp: missing", "solutions/04-model/server.cpp: missing"});
 }
 
 TEST_CASE("wrong servers") {
