@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -62,6 +63,14 @@ std::uint16_t local_port(int fd) {
   socklen_t length = sizeof address;
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) < 0) base::throw_errno("getsockname");
   return ntohs(address.sin_port);
+}
+
+bool in_use(std::uint16_t port) {
+  base::UniqueFd fd = tcp_socket();
+  int on = 1;
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const sockaddr_in address = loopback(port);
+  return bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0 && errno == EADDRINUSE;
 }
 
 void reset(base::UniqueFd& fd) {

@@ -31,6 +31,9 @@ void set_buffers(int fd, Buffers buffers);
 
 std::uint16_t local_port(int fd);
 
+// Whether a socket is bound to 127.0.0.1:port, by whomever. Connections that linger there (TIME_WAIT) do not count.
+bool in_use(std::uint16_t port);
+
 // close() that sends RST instead of FIN (SO_LINGER of 0, socket(7)).
 void reset(base::UniqueFd& fd);
 

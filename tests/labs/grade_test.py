@@ -6,6 +6,7 @@
   grade_test.py foreign LAB SKIP COMMAND...   a right server that is not ours ({port}): no point is lost but for the checks in SKIP (or -)
   grade_test.py solution LAB       the reference: every point, with two seeds
   grade_test.py starter LAB        the starter: nothing passes, and the first check says why
+  grade_test.py plain LAB          the suite as a plain doctest program: the reference passes, the starter does not and says why
   grade_test.py seed PATCH         the sizes in the story follow the seed
 
 The variables LAB_PROGRAM (bin/lab), LAB_SOURCE (the project) and LAB_COMPILE (a command line with @SOURCE@ and @OUTPUT@) come from CMake."""
@@ -164,6 +165,23 @@ def starter(number):
         fail(f"score {record['score']}, exit status {done.returncode}")
 
 
+def plain(number):
+    suite = pathlib.Path(os.environ["LAB_PROGRAM"]).parent / f"suite_{int(number):02d}"
+    labs, name = SOURCE / "labs", next(SOURCE.glob(f"labs/{int(number):02d}-*")).name
+    with tempfile.TemporaryDirectory() as folder:
+        for source, passes in ((SOURCE / "solutions" / name / "server.cpp", True), (labs / name / "starter.cpp", False)):
+            server = pathlib.Path(folder, "server")
+            compile_server(source, server)
+            done = subprocess.run([suite], capture_output=True, text=True, env={**os.environ, "LAB_SUITE_SERVER": str(server), "TMPDIR": folder})
+            if (done.returncode == 0) != passes:
+                fail(f"{source}: exit status {done.returncode}\n{done.stdout}")
+            if not passes and "Your server" not in done.stdout and "accept" not in done.stdout:
+                fail(f"the story is missing:\n{done.stdout}")
+            server.unlink()
+        if left := list(pathlib.Path(folder).iterdir()):
+            fail(f"left behind: {left}")
+
+
 def seed(patch):
     with tempfile.TemporaryDirectory() as folder:
         number, name, _, server, _ = built(pathlib.Path(patch), folder)
@@ -175,4 +193,4 @@ def seed(patch):
 
 
 if __name__ == "__main__":
-    {"mutant": mutant, "right": right, "foreign": foreign, "solution": solution, "starter": starter, "seed": seed}[sys.argv[1]](*sys.argv[2:])
+    {"mutant": mutant, "right": right, "foreign": foreign, "solution": solution, "starter": starter, "plain": plain, "seed": seed}[sys.argv[1]](*sys.argv[2:])
