@@ -135,13 +135,12 @@ LAB_CHECK("blocking-write") {
   fixture::require_service(other, "blocking-connection", "The server was started.");
   server.connections_get({0, fixture::kSmallBuffer});
   Client deaf(server, {fixture::kSmallBuffer, 0});
-  const std::string bytes = check.text(check.draw(300, 500) << 10);
-  const std::string_view all = bytes;
-  while (
-      deaf.sent() < bytes.size() &&
-      server.until([&] { return deaf.push(all.substr(deaf.sent())) > 0 || deaf.over(); }, {}, [&] { return deaf.in_flight(); }) &&
-      !deaf.over()) {
-  }
+  const fixture::Stream stream(check);
+  const Wait wait = fixture::press(server, deaf, stream, check.draw(300, 500) << 10);  // and let it get as far as it goes
+  if (!wait)
+    check.stalled(wait, "blocking-connection",
+                  {"A client sent " + grouped(deaf.sent()) + " bytes and read nothing.", deaf.unread_text() + ".",
+                   "Its output is kept, and the loop goes on."});
   const auto fd = deaf.server_fd();
   const std::string name = fd ? " (fd " + std::to_string(*fd) + ")" : "";
   check.measured("sent_without_reading", static_cast<double>(deaf.sent()));
