@@ -80,7 +80,7 @@ void require_answer(Client& client, const std::vector<Client>& silent, const std
   report::Story story{did + " Another client sent " + grouped(line.size()) + " bytes.",
                       "The other client got no answer: " + client.unread_text() + "; " +
                           fixture::held_up_by(server, silent, "a silent client") + ".",
-                      "A client that says nothing keeps at most its own thread waiting."};
+                      "A client that says nothing keeps nobody else waiting."};
   if (wait)
     story.server_did = "The other client got " + grouped(client.received().size() - before) +
                        " bytes, and its connection ended " + client.ending() + ".";

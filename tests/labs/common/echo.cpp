@@ -1,9 +1,11 @@
 // One client at a time: what it sends comes back, and its end is answered.
 #include <sys/epoll.h>
 
+#include <netinet/tcp.h>
 #include <algorithm>
 
 #include "fixture/client.h"
+#include "fixture/slow.h"
 #include "fixture/spin.h"
 
 namespace {
@@ -25,6 +27,21 @@ std::string first_difference(const std::string& got, const std::string& wanted) 
   return "byte " + number + " has the value " + value(*place.first) + " instead of " + value(*place.second);
 }
 
+// "; fd 5 is registered for EPOLLIN", where epoll is used and can be seen.
+std::string registered(Server& server, const Client& client) {
+  const auto entry = fixture::seen_registration(server, client.server_side().value_or(probe::SocketState{}).inode);
+  return entry ? "; fd " + std::to_string(entry->fd) + " is registered for " + fixture::mask_text(entry->events) : "";
+}
+
+// How a connection stands that its client has finished and the server has not ended. The FIN came alone: once it is no longer
+// unread, a read has returned 0 for it.
+std::string not_ended(const Client& client) {
+  const auto side = client.server_side().value_or(probe::SocketState{});
+  const bool end_was_read = side.inode != 0 && side.tcp_state == TCP_CLOSE_WAIT && side.unread == 0 && !side.end_unread;
+  return end_was_read ? "A read has told your server of the end, and the connection is still open."
+                      : "The connection was not ended; " + client.unread_text() + ".";
+}
+
 LAB_CHECK("echo-small") {
   Server server(check);
   Client client(server);
@@ -36,7 +53,7 @@ LAB_CHECK("echo-small") {
     const std::string back = grouped(client.received().size()) + " of " + grouped(line.size()) + " bytes came back";
     report::Story story{"One client " + did + ".",
                         wait ? "The server ended the connection " + client.ending() + " after " + back + "."
-                             : "Only " + back + "; " + client.unread_text() + ".",
+                             : "Only " + back + "; " + client.unread_text() + registered(server, client) + ".",
                         "The same bytes come back."};
     if (wait) check.fail("no-answer", std::move(story));
     check.stalled(wait, client.accepted() || !check.lists("not-accepted") ? "no-answer" : "not-accepted", std::move(story));
@@ -52,7 +69,8 @@ LAB_CHECK("echo-small") {
   report::Story story{"The client " + did + ", got them back, and then said that it had finished (FIN).",
                       client.received().size() > line.size()
                           ? grouped(client.received().size() - line.size()) + " bytes came that nobody had sent."
-                          : "The connection ended " + client.ending() + (wait ? "." : "; " + client.unread_text() + "."),
+                      : wait ? "The connection ended " + client.ending() + "."
+                             : not_ended(client),
                       "recv returns 0 at the client's end; the server then closes the connection."};
   if (client.received().size() > line.size()) check.fail("wrong-bytes", std::move(story));
   if (wait.stall == Stall::spinning) {  // it was asked for nothing else: the end is what it goes round with
@@ -99,8 +117,8 @@ LAB_CHECK("echo-large") {
     client.take();
   }
   if (client.received() == stream) return;
-  report::Story story{"One client sent a stream of " + grouped(stream.size()) + " bytes, never more than " + grouped(kOnTheWay) +
-                          " of them unanswered.",
+  report::Story story{"One client sent " + grouped(client.sent()) + " bytes of a stream of " + grouped(stream.size()) +
+                          ", never more than " + grouped(kOnTheWay) + " of them unanswered.",
                       grouped(client.received().size()) +
                           " bytes came back: " + first_difference(client.received(), stream.substr(0, client.sent())) +
                           (client.over() ? "; the connection ended " + client.ending() : "") + ".",
@@ -122,17 +140,18 @@ LAB_CHECK("idle-cpu") {
     check.stalled({fixture::Stall::gone, server.doing()}, "busy-when-idle",
                   {"Two clients were connected and idle.", "", "The server waits."});
   if (share < kEnough) return;
-  const std::string percent = std::to_string(static_cast<int>(share * 100 + 0.5));
+  const std::string used = "It used processor time in each of three windows, at least " +
+                           std::to_string(static_cast<int>(share * 100)) +
+                           " % of a core (less than it wants when the machine is busy); ";
   const auto state = served.server_side().value_or(probe::SocketState{});
   const auto registration = server.registration(state.inode);
   if (registration && (registration->events & EPOLLOUT) && !(registration->events & EPOLLET) && check.lists("epollout-when-idle"))
-    check.fail("epollout-when-idle", {"Two clients were connected and did nothing.",
-                                      "It used " + percent + " % of a core; fd " + std::to_string(registration->fd) +
-                                          " is registered for EPOLLOUT (mask " + fixture::hex(registration->events) + ") with " +
-                                          grouped(state.unsent) + " bytes to send.",
-                                      "EPOLLOUT is asked for only while output waits: a socket with room is always writable."});
-  report::Story story{"Two clients were connected and did nothing.",
-                      "It used " + percent + " % of a core in the quietest of three windows; it was " + server.doing() + ".",
+    check.fail("epollout-when-idle",
+               {"Two clients were connected and did nothing.",
+                used + "fd " + std::to_string(registration->fd) + " is registered for EPOLLOUT (mask " +
+                    fixture::hex(registration->events) + ") with " + grouped(state.unsent) + " bytes to send.",
+                "EPOLLOUT is asked for only while output waits: a socket with room is always writable."});
+  report::Story story{"Two clients were connected and did nothing.", used + "it was " + server.doing() + ".",
                       "With nothing to do a server sleeps in its wait and uses no processor time."};
   check.fail("busy-when-idle", std::move(story));
 }

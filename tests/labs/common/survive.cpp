@@ -44,12 +44,14 @@ LAB_CHECK("eintr") {
   Client client(server);
   require_service(client, "eintr-is-fatal", "The server was started.");
   int signals = 0;
-  for (int round = 0; round < kRounds && server.until_idle(); ++round)
-    signals += interrupt_waits(server);  // a busy one does not sleep
+  int rounds = 0;
+  for (; rounds < kRounds && server.until_idle(); ++rounds) signals += interrupt_waits(server);  // a busy one does not sleep
   check.measured("signals_sent", signals);
-  const std::string did =
-      "While the server had nothing to do it was stopped and continued, as by Ctrl-Z and fg" +
-      (signals > 0 ? ", and got a signal in each of its threads, " + std::to_string(signals) + " in all." : std::string("."));
+  const std::string did = "While the server had nothing to do it was stopped and continued, as by Ctrl-Z and fg" +
+                          (signals > 0 ? ", and each of its threads was sent a signal (SIGWINCH): " + std::to_string(signals) +
+                                             (signals == 1 ? " signal in " : " signals in ") + std::to_string(rounds) +
+                                             (rounds == 1 ? " round." : " rounds.")
+                                       : std::string("."));
   must_be_alive(server, "eintr-is-fatal", did, expected);
   client.take();
   if (client.over())
@@ -208,6 +210,12 @@ void serve_again(Server& server, Client& waiting, const std::string& did) {
   require_service(newcomer, "emfile-never-retries", free_again);
 }
 
+// What became of a client that waits in the queue no longer.
+std::string took_or_hung_up(Client& client) {
+  client.take();
+  return client.over() ? "It hung up on the one more" : "It took the one more";
+}
+
 // Right designs at the limit: wait (a timer, a pause until somebody leaves, a sleeping acceptor), hang up on the newcomer (a
 // descriptor kept in reserve), make room by hanging up on the one idle longest.
 LAB_CHECK("accept-emfile") {
@@ -224,16 +232,18 @@ LAB_CHECK("accept-emfile") {
   const std::string did = grouped(clients.size()) + " clients were connected when the server ran out of descriptors (limit " +
                           std::to_string(limit) + "); one more connected.";
   server.until_idle();
-  must_be_alive(server, "emfile-is-fatal", did, "accept fails with EMFILE. The clients that are there are served on.");
+  const std::string expected = "accept fails with EMFILE. The clients that are there are served on, without a busy loop.";
+  must_be_alive(server, "emfile-is-fatal", did, expected);
   if (const fixture::Spin spin = fixture::spins(server); spin.spinning)
     check.fail("emfile-spin",
                {did,
                 (probe::accept_queue_length(server.listener()) > 0
                      ? "accept fails with EMFILE, leaves the client in the queue, and is called again at once: "
-                     : "Nobody waits in the queue, but at the limit accept says EMFILE instead of EAGAIN and is called again: ") +
+                     : took_or_hung_up(waiting) + " and calls accept again, although nobody waits: at the limit accept does not "
+                                                  "look at the queue, it fails with EMFILE at once: ") +
                     ("a thread is runnable " + spin.percent() + " of the time."),
                 "The server looks away from the listening socket until a descriptor is free or some time has passed."});
-  must_be_alive(server, "emfile-is-fatal", did, "accept fails with EMFILE. The clients that are there are served on.");
+  must_be_alive(server, "emfile-is-fatal", did, expected);
   serve_on(server, clients, did);
 
   for (auto& client : clients) client.take();

@@ -26,9 +26,11 @@ LAB_CHECK("blocking-listener") {
   report::Story story{"One client connected and sent " + grouped(line.size()) + " bytes.", "",
                       "The loop accepts the client and goes back to its wait."};
   if (!client.accepted()) {
+    const auto entry = fixture::seen_registration(server, probe::listening_inode(server.port()).value_or(0));
     story.server_did =
         "It never accepted the client: " + grouped(static_cast<std::uint64_t>(probe::accept_queue_length(server.listener()))) +
-        " connection waits in the accept queue.";
+        " connection waits in the accept queue" +
+        (entry ? ", and the listening socket is registered for " + fixture::mask_text(entry->events) : "") + ".";
     check.stalled(wait, "not-accepted", std::move(story));
   }
   if (wait.stall != Stall::asleep) check.stalled(wait, "not-accepted", std::move(story));
@@ -113,13 +115,15 @@ LAB_CHECK("full-buffer") {
   }
   const std::size_t unread_until = client.sent();
   check.measured("sent_before_reading", static_cast<double>(unread_until));
+  const bool reads = !client.over();
   Wait wait;
   while (wait && !client.over() && client.received().size() < bytes.size()) {
     client.push(all.substr(client.sent()));
     wait = client.receive(client.received().size() + 1);
   }
   if (client.received() == bytes) return;
-  report::Story story{"A client sent " + grouped(unread_until) + " bytes without reading any, then read.",
+  report::Story story{"A client sent " + grouped(unread_until) + " of " + grouped(bytes.size()) + " bytes without reading any" +
+                          (reads ? "; then it read" : "") + (client.sent() > unread_until ? ", and went on sending." : "."),
                       grouped(client.received().size()) + " of " + grouped(bytes.size()) + " bytes came back" +
                           (client.over() ? ", then the connection ended " + client.ending() : "; " + client.unread_text()) + ".",
                       "Whatever does not fit is left unread until there is room; a read is never given 0 bytes of room."};
