@@ -153,7 +153,16 @@ report::Record record_without_build(const grade::RunOptions& run, const report::
   return report::record_of(lab, std::move(results), run.seed);
 }
 
+// Before a run that would be lost.
+void refuse_what_cannot_be(const Options& options) {
+  if (options.json.empty()) return;
+  const auto folder = fs::absolute(options.json).parent_path();
+  if (fs::is_directory(options.json) || access(folder.c_str(), W_OK) < 0)
+    throw UserError(fmt::format("--json: {} cannot be written; it takes the path of a file", options.json));
+}
+
 int grade_lab(const Options& options) {
+  refuse_what_cannot_be(options);
   const auto lab = chosen_lab(options.lab);
   const std::uint64_t seed = options.seed.value_or(random_seed());
   auto run = run_options(options, lab, seed);

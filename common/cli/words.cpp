@@ -31,7 +31,12 @@ void Words::optional(const char* name, std::optional<std::uint64_t>& value, cons
       ->check(not_a_number);
 }
 
-void Words::optional(const char* name, std::string& value, const char* about) { app_.add_option(name, value, about); }
+void Words::optional(const char* name, std::string& value, const char* about) {
+  const auto not_blank = [](const std::string& given) {
+    return given.find_first_not_of(' ') == std::string::npos ? std::string("it is empty") : std::string();
+  };
+  app_.add_option(name, value, about)->check(not_blank, "");
+}
 
 void Words::positive(const char* name, int& value, int at_most, const char* about) {
   app_.add_option(name, value, about)->check(not_a_number)->check(CLI::Range(1, at_most));

@@ -55,6 +55,9 @@ LAB_CHECK("back-pressure") {
   constexpr std::size_t kMost = 40 << 20;
   constexpr std::size_t kTooMuch = 20 << 20;  // twenty times what the lab allows: allocators and runtimes have room to breathe
   Server server(check);
+  Client bystander(server);
+  const char* delayed = check.lists("blocking-connection") ? "blocking-connection" : "deaf-client-delays-all";
+  fixture::require_service(bystander, delayed, "The server was started.");
   server.connections_get({64 << 10, 64 << 10});
   Client client(server, {64 << 10, 64 << 10});
   const Stream stream(check);
@@ -83,6 +86,7 @@ LAB_CHECK("back-pressure") {
     check.fail("hung-up-on-slow-reader", std::move(story));
   }
 
+  fixture::require_service(bystander, delayed, story.did + " Nothing more is taken from it.");
   wait = fixture::read_back(client);
   const std::size_t back = client.received().size();
   const std::size_t right = stream.agrees(client.received());

@@ -76,7 +76,11 @@ LAB_CHECK("model-epoll-level") {
   server.until_idle();
   for (const auto& client : clients) {
     const auto fd = client.server_fd();
-    if (!fd) break;
+    if (!fd)
+      check.fail("wrong-model",
+                 {grouped(clients.size()) + " clients are connected and idle.",
+                  "The process that listens does not hold the connection of one that was served; it is " + server.doing() + ".",
+                  expected});
     const std::string name = "fd " + std::to_string(*fd);
     const std::string did = grouped(clients.size()) + " clients are connected and idle; one that was served is " + name + ".";
     const auto registration = server.registration(client.server_side().value_or(probe::SocketState{}).inode);
@@ -85,7 +89,11 @@ LAB_CHECK("model-epoll-level") {
     if (registration->events & EPOLLET)
       check.fail("edge-triggered",
                  {did, name + " is registered with EPOLLET (mask " + fixture::hex(registration->events) + ").", expected});
-    const auto thread = server.thread_waiting_for(*fd);
+    std::optional<probe::ThreadState> thread;
+    const Wait seen = server.until([&] { return (thread = server.thread_waiting_for(*fd)).has_value(); });
+    if (!thread && seen.stall == Stall::asleep)
+      check.fail("wrong-model",
+                 {did, "No thread was seen asleep in a wait for it; the server is " + server.doing() + ".", expected});
     if (thread && probe::kind_of(thread->call) != probe::CallKind::epoll)
       check.fail("wrong-model", {did, "The thread that waits for it is " + probe::describe(*thread) + ".", expected});
   }
