@@ -54,7 +54,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int parse_and_act(int argc, char** argv) {
-  CLI::App app("Six labs on waiting for many clients at once: edit labs/NN-model/server.cpp, type ./lab grade N.", "./lab");
+  CLI::App app("Labs on waiting for many clients at once: edit labs/NN-model/server.cpp, type ./lab grade N.", "./lab");
   Action action = where_you_stand;
   set_up_all(app, action);
   try {

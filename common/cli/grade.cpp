@@ -163,6 +163,7 @@ void refuse_what_cannot_be(const Options& options) {
 
 int grade_lab(const Options& options) {
   refuse_what_cannot_be(options);
+  signal(SIGPIPE, SIG_IGN);  // whoever reads our output may leave early; the record is kept all the same
   const auto lab = chosen_lab(options.lab);
   const std::uint64_t seed = options.seed.value_or(random_seed());
   auto run = run_options(options, lab, seed);
