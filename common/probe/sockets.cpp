@@ -56,6 +56,11 @@ std::optional<inet_diag_msg> ask(std::uint16_t local_port, std::uint16_t remote_
 
 }  // namespace
 
+bool SocketState::closed_by_process() const {
+  const bool waits = tcp_state == TCP_ESTABLISHED || tcp_state == TCP_SYN_RECV || tcp_state == TCP_CLOSE_WAIT;
+  return inode == 0 && !waits;
+}
+
 std::optional<SocketState> connection(std::uint16_t local_port, std::uint16_t remote_port) {
   const auto message = ask(local_port, remote_port);
   if (!message || message->idiag_state == TCP_LISTEN || message->id.idiag_dport != htons(remote_port)) return std::nullopt;

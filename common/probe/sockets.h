@@ -16,7 +16,10 @@ struct SocketState {
   std::uint64_t inode = 0;   // 0 while the connection waits to be accepted
   std::uint32_t unread = 0;  // bytes that have come and were not read
   std::uint32_t unsent = 0;  // bytes written and not yet acknowledged by the peer's kernel
-  bool end_unread = false;   // the peer's FIN has come and no read has returned 0 for it yet
+  // Without an inode a socket has no process: it waits to be accepted, or it was closed and has entered one of the states of
+  // closing.
+  bool closed_by_process() const;
+  bool end_unread = false;  // the peer's FIN has come and no read has returned 0 for it yet
 };
 
 // The socket on `local_port` whose peer has `remote_port`; nothing when there is none (any more). Throws std::system_error when
