@@ -69,39 +69,22 @@ LAB_CHECK("clients-64") {
   }
 }
 
-// Ends the check unless the client is served although others say nothing.
-void require_answer(Client& client, const std::vector<Client>& silent, const std::string& did) {
-  Server& server = *Server::current();
-  Check& check = server.check();
-  const std::string line = check.text(check.draw(3, 60));
-  const std::size_t before = client.received().size();
-  const Wait wait = fixture::echo(client, line);
-  if (wait && client.received().compare(before, std::string::npos, line) == 0) return;
-  report::Story story{did + " Another client sent " + grouped(line.size()) + " bytes.",
-                      "The other client got no answer: " + client.unread_text() + "; " +
-                          fixture::held_up_by(server, silent, "a silent client") + ".",
-                      "A client that says nothing keeps nobody else waiting."};
-  if (wait)
-    story.server_did = "The other client got " + grouped(client.received().size() - before) +
-                       " bytes, and its connection ended " + client.ending() + ".";
-  if (!wait) check.stalled(wait, "silent-client-delays-all", std::move(story));
-  check.fail("silent-client-delays-all", std::move(story));
-}
-
 LAB_CHECK("silent-client") {
+  constexpr const char* kDiagnosis = "silent-client-delays-all";
   Server server(check);
   std::vector<Client> silent;
+  const fixture::Others others{silent, "a silent client", "A client that says nothing keeps nobody else waiting."};
   silent.emplace_back(server);
   Client other(server);
-  require_answer(other, silent, "The first client connected and said nothing.");
+  fixture::require_service(other, kDiagnosis, "The first client connected and said nothing.", &others);
 
   const std::size_t more = check.draw(4, 12);
   check.measured("silent_clients", static_cast<double>(more + 1));
   while (silent.size() <= more) silent.emplace_back(server);
   const std::string did = grouped(silent.size()) + " clients had connected and said nothing.";
   Client late(server);
-  require_answer(late, silent, did);
-  require_answer(other, silent, did);
+  fixture::require_service(late, kDiagnosis, did, &others);
+  fixture::require_service(other, kDiagnosis, did, &others);
 }
 
 }  // namespace

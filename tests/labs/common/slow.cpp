@@ -12,16 +12,15 @@ using fixture::Wait;
 // The FIN comes while output waits, and after everything was read: a FIN together with data has its own check (lab 4).
 LAB_CHECK("half-close") {
   Server server(check);
-  server.connections_get({0, fixture::kSmallBuffer});
-  Client client(server, {fixture::kSmallBuffer, 0});
+  Client client = fixture::slow_client(server);
   const Stream stream(check);
-  const std::size_t size = check.draw(40'000, 60'000);
+  Wait wait = fixture::fill(server, client, stream, check.draw(40'000, 60'000));
+  const std::size_t size = client.sent();
   check.measured("bytes_sent", static_cast<double>(size));
   report::Story story{"A client sent " + grouped(size) +
                           " bytes, then its FIN, and only then began to read; most of the answer had to wait in your server.",
                       "", "The FIN says that the client has finished sending. It still gets every byte, then your FIN."};
 
-  Wait wait = fixture::press(server, client, stream, size);
   client.finish();
   if (wait) wait = fixture::come_to_rest(server, client);
   if (wait) wait = fixture::read_back(client);

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <thread>
 
-#include "fixture/client.h"
+#include "fixture/slow.h"
 
 namespace {
 
@@ -44,54 +44,54 @@ LAB_CHECK("model-thread") {
   }
 }
 
-// Ends the check unless the client is served although others do not read.
-void require_answer(Client& client, const std::vector<Client>& deaf, const std::string& did) {
-  Server& server = *Server::current();
-  Check& check = server.check();
-  const std::string line = check.text(check.draw(3, 60));
-  const std::size_t before = client.received().size();
-  const Wait wait = fixture::echo(client, line);
-  if (wait && client.received().compare(before, std::string::npos, line) == 0) return;
-  report::Story story{did + " Another client sent " + grouped(line.size()) + " bytes.",
-                      "The other client got no answer: " + client.unread_text() + "; " +
-                          fixture::held_up_by(server, deaf, "a client that does not read") + ".",
-                      "A client that does not read blocks only the thread that writes to it."};
-  if (wait)
-    story.server_did = "The other client got " + grouped(client.received().size() - before) +
-                       " bytes, and its connection ended " + client.ending() + ".";
-  if (!wait) check.stalled(wait, "deaf-client-delays-all", std::move(story));
-  check.fail("deaf-client-delays-all", std::move(story));
+// Sends until the server's thread sleeps in its send; a server that keeps what it cannot send sleeps elsewhere.
+void send_until_blocked(Server& server, Client& client, const fixture::Stream& stream, std::size_t most) {
+  const auto blocked = [&] {
+    client.push(stream.from(client.sent()).substr(0, most - client.sent()));
+    return client.sleeper(probe::CallKind::write) || client.over();
+  };
+  const Wait wait = server.until(blocked, {}, [&] { return client.in_flight(); });
+  if (!wait && wait.stall != Stall::asleep)
+    server.check().stalled(wait, "deaf-client-delays-all",
+                           {"A client sent " + grouped(client.sent()) + " bytes and read nothing.", client.unread_text() + ".",
+                            "Its thread waits until it reads."});
+}
+
+// Their threads all slept in send at once, each with a part of its client's bytes still to go.
+void require_own_bytes(Client& client, const fixture::Stream& stream, const std::string& did) {
+  const Wait wait = fixture::read_back(client);
+  const std::size_t right = stream.agrees(client.received());
+  if (right == client.sent()) return;
+  report::Story story{did + " Then they read.",
+                      "One of them got " + grouped(client.received().size()) + " of its " + grouped(client.sent()) +
+                          " bytes back, and only the first " + grouped(right) + " are its own.",
+                      "What one thread still has to send stays its own, whatever the others receive meanwhile."};
+  if (right < client.received().size()) Server::current()->check().fail("output-mixed-up", std::move(story));
+  if (!wait && wait.stall != Stall::asleep) Server::current()->check().stalled(wait, "output-mixed-up", std::move(story));
+  // Bytes that are missing and nothing else: short-write's business, which comes later.
 }
 
 LAB_CHECK("deaf-client") {
+  constexpr const char* kDiagnosis = "deaf-client-delays-all";
   Server server(check);
-  server.connections_get({0, 4096});
   Client earlier(server);
-  fixture::require_service(earlier, "deaf-client-delays-all", "The server was started.");
+  fixture::require_service(earlier, kDiagnosis, "The server was started.");
   const std::size_t count = check.draw(2, 4);
-  const std::string stream = check.text(check.draw(200, 400) << 10);
+  const std::size_t most = check.draw(200, 400) << 10;
   std::vector<Client> deaf;
-  while (deaf.size() < count) {
-    Client& client = deaf.emplace_back(server, net::Buffers{4096, 0});
-    // Until the server's thread sleeps in its send; a server that keeps what it cannot send sleeps elsewhere.
-    const auto blocked = [&] {
-      client.push(std::string_view(stream).substr(client.sent()));
-      return client.sleeper(probe::CallKind::write) || client.over();
-    };
-    const Wait wait = server.until(blocked, {}, [&] { return client.in_flight(); });
-    if (!wait && wait.stall != Stall::asleep)
-      check.stalled(wait, "deaf-client-delays-all",
-                    {"A client sent " + grouped(client.sent()) + " bytes and read nothing.", client.unread_text() + ".",
-                     "Its thread waits until it reads."});
-  }
+  std::vector<fixture::Stream> streams;
+  while (deaf.size() < count)
+    send_until_blocked(server, deaf.emplace_back(fixture::slow_client(server)), streams.emplace_back(check), most);
   check.measured("deaf_clients", static_cast<double>(count));
   check.measured("bytes_sent_by_one", static_cast<double>(deaf.back().sent()));
   const std::string did =
       grouped(count) + " clients sent up to " + grouped(deaf.back().sent()) + " bytes each and read nothing of what came back.";
-  require_answer(earlier, deaf, did);
+  const fixture::Others others{deaf, "a client that does not read",
+                               "A client that does not read blocks only the thread that writes to it."};
+  fixture::require_service(earlier, kDiagnosis, did, &others);
   Client late(server);
-  require_answer(late, deaf, did);
-  for (Client& client : deaf) client.reset();
+  fixture::require_service(late, kDiagnosis, did, &others);
+  for (std::size_t i = 0; i < count; ++i) require_own_bytes(deaf[i], streams[i], did);
 }
 
 // How many threads of `wanted` the kernel gives us now. The limits of a user and of a control group are ours as well as the
@@ -168,8 +168,7 @@ LAB_CHECK("short-write") {
   constexpr int kSignals = 8;
   constexpr std::size_t kRoom = 8 << 10;  // bytes that the client reads between two signals
   Server server(check);
-  server.connections_get({0, 4096});
-  Client client(server, {4096, 0});
+  Client client = fixture::slow_client(server);
   const std::string stream = check.text(check.draw(100, 160) << 10);
   check.measured("bytes_sent", static_cast<double>(stream.size()));
 

@@ -50,13 +50,38 @@ void require_sleep(Server& server, bool mask_explains, std::string_view diagnosi
   server.check().stalled({Stall::spinning, spin.doing}, diagnosis, std::move(story));
 }
 
+// Output of two clients waits at the same time: each has its own.
+void two_at_once(Server& server) {
+  Check& check = server.check();
+  std::vector<Client> clients;
+  std::vector<Stream> streams;
+  Wait wait;
+  while (wait && clients.size() < 2)
+    wait = fixture::fill(server, clients.emplace_back(fixture::slow_client(server)), streams.emplace_back(check),
+                         check.draw(40'000, 60'000));
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    Client& client = clients[i];
+    if (wait) wait = fixture::read_back(client);
+    const std::size_t back = client.received().size();
+    const std::size_t right = streams[i].agrees(client.received());
+    if (wait && right == client.sent()) continue;
+    report::Story story{"Two clients sent " + grouped(clients.front().sent()) + " and " + grouped(clients.back().sent()) +
+                            " bytes. Only when both had output waiting in your server did they read.",
+                        "Client " + std::to_string(i + 1) + " got " + grouped(back) + " bytes, and only the first " +
+                            grouped(right) + " are its own" +
+                            (client.over() ? "; then its connection ended " + client.ending() : "") + ".",
+                        "What waits for one client is kept apart from what waits for another."};
+    if (!wait) check.stalled(wait, "output-mixed-up", std::move(story));
+    check.fail("output-mixed-up", std::move(story));
+  }
+}
+
 // Stopped: the bytes are there when the server looks for the first time, and its send takes a part. Then a few more come while
 // the rest waits: a server that tries to send gets EAGAIN, at the latest when the kernel has taken the last that it has room for.
 LAB_CHECK("short-write") {
   constexpr std::size_t kMore = 6;
   Server server(check);
-  server.connections_get({0, kSmallBuffer});
-  Client client(server, {kSmallBuffer, 0});
+  Client client = fixture::slow_client(server);
   const Stream stream(check);
   const std::size_t first = check.draw(40'000, 60'000);
   const std::size_t more = check.draw(800, 1'600);
@@ -65,7 +90,7 @@ LAB_CHECK("short-write") {
   Wait wait = client.deliver();
   server.resume();
   if (wait) wait = fixture::come_to_rest(server, client);
-  for (std::size_t i = 0; wait && i < kMore; ++i) wait = fixture::press(server, client, stream, client.sent() + more);
+  for (std::size_t i = 0; wait && i < kMore; ++i) wait = fixture::fill(server, client, stream, more);
   const std::size_t size = client.sent();
   check.measured("bytes_sent", static_cast<double>(size));
   const std::size_t piece = check.draw(1'500, 6'000);
@@ -73,7 +98,7 @@ LAB_CHECK("short-write") {
   const std::size_t back = client.received().size();
   const std::size_t right = stream.agrees(client.received());
   check.measured("bytes_back", static_cast<double>(back));
-  if (wait && back == size && right == size) return;
+  if (wait && back == size && right == size) return two_at_once(server);
 
   report::Story story{"A client sent " + grouped(size) + " bytes and then read slowly, " + grouped(piece) + " at a time.",
                       grouped(back) + " came back",
@@ -92,14 +117,13 @@ LAB_CHECK("short-write") {
 
 LAB_CHECK("epollout-always-armed") {
   Server server(check);
-  server.connections_get({0, kSmallBuffer});
-  Client slow(server, {kSmallBuffer, 0});
+  Client slow = fixture::slow_client(server);
   const Stream stream(check);
-  const std::size_t size = check.draw(40'000, 60'000);
+  Wait wait = fixture::fill(server, slow, stream, check.draw(40'000, 60'000));
+  const std::size_t size = slow.sent();
   check.measured("bytes_sent", static_cast<double>(size));
   report::Story story{"A client sent " + grouped(size) + " bytes, read all of them late, and then did nothing.", "",
                       "Once the output has gone, take EPOLLOUT out of the interest: a socket with room is always writable."};
-  Wait wait = fixture::press(server, slow, stream, size);
   if (wait) wait = fixture::read_back(slow);
   if (wait) wait = server.until([&] { return slow.over() || slow.server_side().value_or(probe::SocketState{}).unsent == 0; });
   if (!wait || slow.over()) {
@@ -139,12 +163,11 @@ LAB_CHECK("rdhup-with-data") {
 
 LAB_CHECK("eof-spin") {
   Server server(check);
-  server.connections_get({0, kSmallBuffer});
-  Client client(server, {kSmallBuffer, 0});
+  Client client = fixture::slow_client(server);
   const Stream stream(check);
-  const std::size_t size = check.draw(40'000, 60'000);
+  Wait wait = fixture::fill(server, client, stream, check.draw(40'000, 60'000));
+  const std::size_t size = client.sent();
   check.measured("bytes_sent", static_cast<double>(size));
-  Wait wait = fixture::press(server, client, stream, size);
   report::Story story{"A client sent " + grouped(size) + " bytes and then its FIN, and read nothing.", "",
                       "Until the client reads there is nothing to do. After its end ask for EPOLLOUT only."};
   if (!wait) check.stalled(wait, "eof-spin", std::move(story));
