@@ -71,8 +71,10 @@ void two_at_once(Server& server) {
                             grouped(right) + " are its own" +
                             (client.over() ? "; then its connection ended " + client.ending() : "") + ".",
                         "What waits for one client is kept apart from what waits for another."};
-    if (!wait) check.stalled(wait, "output-mixed-up", std::move(story));
-    check.fail("output-mixed-up", std::move(story));
+    const char* diagnosis =
+        fixture::is_somebody_elses(client.received(), streams[i], streams) ? "output-mixed-up" : "short-write-loses-rest";
+    if (!wait) check.stalled(wait, diagnosis, std::move(story));
+    check.fail(diagnosis, std::move(story));
   }
 }
 
