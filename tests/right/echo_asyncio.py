@@ -8,8 +8,9 @@ import socket
 import sys
 
 READ_SIZE = 64 << 10
-# How often asyncio calls accept for one report. At the descriptor limit it makes all these calls, logs each failure and tries
-# again a second later; its default of 100 costs up to 300 ms each time.
+# How often asyncio calls accept for one report. At the descriptor limit it makes all these calls, logs each failure and has each of
+# them try again a second later. With its default of 100 that grows: 25 ms of processor time in the first second, 671 ms in the
+# twelfth (Python 3.11).
 ACCEPTS = 8
 QUEUE = 512
 
