@@ -5,6 +5,8 @@
 #include <netinet/tcp.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -28,6 +30,13 @@ base::UniqueFd tcp_socket() {
   base::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd) base::throw_errno("socket");
   return fd;
+}
+
+// Whether the path still names the open file: whoever had it locked before may have removed it since it was opened.
+bool still_there(const std::string& path, int fd) {
+  struct stat now {};
+  struct stat opened {};
+  return stat(path.c_str(), &now) == 0 && fstat(fd, &opened) == 0 && now.st_dev == opened.st_dev && now.st_ino == opened.st_ino;
 }
 
 }  // namespace
@@ -84,13 +93,20 @@ PortReservation::PortReservation() {
   const std::string prefix = std::string(folder != nullptr ? folder : "/tmp") + "/readylist-port-";
   for (int attempt = 0; attempt < 200; ++attempt) {
     const std::uint16_t port = listen_on_loopback().port;  // free now; the probing socket is closed again at once
-    base::UniqueFd lock(open((prefix + std::to_string(port)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-    if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) < 0) continue;
+    std::string path = prefix + std::to_string(port);
+    base::UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) < 0 || !still_there(path, lock.get())) continue;
+    path_ = std::move(path);
     lock_ = std::move(lock);
     port_ = port;
     return;
   }
   throw std::runtime_error("no port could be reserved below " + prefix);
+}
+
+// Removed while it is locked: whoever opened it before finds, once it has the lock, that the path names another file or none.
+PortReservation::~PortReservation() {
+  if (still_there(path_, lock_.get())) unlink(path_.c_str());
 }
 
 }  // namespace net

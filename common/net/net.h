@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/unique_fd.h"
 
@@ -38,13 +39,18 @@ bool in_use(std::uint16_t port);
 void reset(base::UniqueFd& fd);
 
 // A port that nobody uses and that no other process gets from this function while the reservation lives (a lock file a port,
-// below the temporary directory). For programs that bind a port themselves; another program may still take it: then draw another.
+// below the temporary directory; removed with the reservation). For programs that bind a port themselves; another program may
+// still take it: then draw another.
 class PortReservation {
  public:
   PortReservation();  // throws std::runtime_error when none can be had
+  ~PortReservation();
+  PortReservation(const PortReservation&) = delete;
+  PortReservation& operator=(const PortReservation&) = delete;
   std::uint16_t port() const { return port_; }
 
  private:
+  std::string path_;
   base::UniqueFd lock_;
   std::uint16_t port_ = 0;
 };
