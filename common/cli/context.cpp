@@ -42,10 +42,7 @@ report::LabSpec chosen_lab(const std::optional<int>& number) {
 
 void note_lab(int lab) {
   const auto store = progress_store();
-  auto progress = store.load();
-  if (progress.last_lab == lab) return;
-  progress.last_lab = lab;
-  store.save(progress);
+  if (store.load().last_lab != lab) store.update([lab](report::Progress& progress) { progress.last_lab = lab; });
 }
 
 std::string server_file(const report::LabSpec& lab) { return lab.folder + "/server.cpp"; }

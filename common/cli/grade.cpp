@@ -125,12 +125,12 @@ void keep(const Options& options, const report::Record& record) {
   if (!options.own()) return;
   const auto store = progress_store();
   store.save_record(record);
-  auto progress = store.load();
-  auto& lab = progress.labs[record.lab];
-  lab.best_score = std::max(lab.best_score, record.score);
-  lab.max_score = record.max_score;
-  progress.last_lab = record.lab;
-  store.save(progress);
+  store.update([&record](report::Progress& progress) {
+    auto& lab = progress.labs[record.lab];
+    lab.best_score = std::max(lab.best_score, record.score);
+    lab.max_score = record.max_score;
+    progress.last_lab = record.lab;
+  });
 }
 
 // As the shell expects of a program that a signal ended.

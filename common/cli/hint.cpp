@@ -46,10 +46,11 @@ int hint(const std::optional<int>& number) {
   }
   const auto found = report::load_hint(lab.folder, failed->outcome.diagnosis);
   if (!found) return without_hint(lab, *failed);
-  auto progress = store.load();
-  const int step =
-      report::next_hint_step(progress.labs[lab.lab], failed->outcome.diagnosis, static_cast<int>(report::steps(*found).size()));
-  store.save(progress);
+  int step = 0;
+  store.update([&](report::Progress& progress) {
+    step =
+        report::next_hint_step(progress.labs[lab.lab], failed->outcome.diagnosis, static_cast<int>(report::steps(*found).size()));
+  });
   show(lab, *failed, *found, step);
   return 0;
 }

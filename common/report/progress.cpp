@@ -1,7 +1,9 @@
 #include "report/progress.h"
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/errno_text.h"
 #include "report/json_file.h"
 
 namespace report {
@@ -60,10 +63,25 @@ Progress ProgressStore::load() const {
   }
 }
 
-void ProgressStore::save(const Progress& progress) const {
+// A file of its own: state.json is replaced at each save, and a lock on what was replaced keeps nobody out.
+base::UniqueFd ProgressStore::lock() const {
   fs::create_directories(folder_);
-  write_json(state_path(), json_of(progress));
+  const std::string path = folder_ + "/lock";
+  base::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!fd) base::throw_errno("open " + path);
+  while (flock(fd.get(), LOCK_EX) < 0)
+    if (errno != EINTR) base::throw_errno("lock " + path);
+  return fd;
 }
+
+void ProgressStore::update(const std::function<void(Progress&)>& change) const {
+  const auto held = lock();
+  Progress progress = load();
+  change(progress);
+  save(progress);
+}
+
+void ProgressStore::save(const Progress& progress) const { write_json(state_path(), json_of(progress)); }
 
 std::string ProgressStore::record_path(int lab) const { return fmt::format("{}/last-{:02}.json", folder_, lab); }
 

@@ -2,10 +2,12 @@
 // Not for: grading; losing these files loses no points.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
+#include "base/unique_fd.h"
 #include "report/record.h"
 
 namespace report {
@@ -32,7 +34,8 @@ class ProgressStore {
 
   // A file that is not ours to understand is moved to state.json.bad, with one line on standard error, and progress begins anew.
   Progress load() const;
-  void save(const Progress& progress) const;  // throws std::system_error
+  // Loads, lets `change` change it, and saves. One process at a time, so that nobody's change is lost. Throws std::system_error.
+  void update(const std::function<void(Progress&)>& change) const;
 
   std::optional<Record> last_record(int lab) const;
   void save_record(const Record& record) const;  // throws std::system_error
@@ -41,6 +44,8 @@ class ProgressStore {
   std::string back_up(const std::string& path, const std::string& name) const;
 
  private:
+  base::UniqueFd lock() const;  // held until it is closed; makes the folder
+  void save(const Progress& progress) const;
   std::string state_path() const { return folder_ + "/state.json"; }
   std::string record_path(int lab) const;
 

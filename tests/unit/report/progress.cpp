@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <thread>
+
 #include "support/files.h"
 
 namespace {
@@ -10,16 +12,29 @@ TEST_CASE("progress is read back as it was saved") {
   const files::Folder folder;
   const report::ProgressStore store(folder / ".lab");
   CHECK(store.load().last_lab == 0);
-  report::Progress progress;
-  progress.last_lab = 4;
-  progress.labs[4] = {50, 100, "eof-ignored", 2};
-  store.save(progress);
+  store.update([](report::Progress& progress) {
+    progress.last_lab = 4;
+    progress.labs[4] = {50, 100, "eof-ignored", 2};
+  });
   const auto read = store.load();
   CHECK(read.last_lab == 4);
   CHECK(read.labs.at(4).best_score == 50);
   CHECK(read.labs.at(4).max_score == 100);
   CHECK(read.labs.at(4).hint_diagnosis == "eof-ignored");
   CHECK(read.labs.at(4).hint_step == 2);
+}
+
+TEST_CASE("nothing is lost when two change it at once") {
+  const files::Folder folder;
+  constexpr int kTimes = 100;
+  const auto count_up = [&] {
+    const report::ProgressStore store(folder / ".lab");
+    for (int i = 0; i < kTimes; ++i) store.update([](report::Progress& progress) { ++progress.labs[4].best_score; });
+  };
+  std::thread other(count_up);
+  count_up();
+  other.join();
+  CHECK(report::ProgressStore(folder / ".lab").load().labs.at(4).best_score == 2 * kTimes);
 }
 
 TEST_CASE("a damaged state file is put aside, not lost") {
