@@ -172,7 +172,8 @@ void Printer::part(const std::string& label, const std::vector<std::string>& lin
 }
 
 std::string Printer::repeat_command(const CheckResult& result) const {
-  return fmt::format("{} --check {} --seed {}", options_.command, result.outcome.check, options_.seed);
+  return fmt::format("{} --check {} --seed {}", options_.command, result.outcome.check,
+                     result.earlier_seed.value_or(options_.seed));
 }
 
 void Printer::reading(const CheckResult& result, const std::optional<report::Hint>& hint) {
@@ -190,8 +191,9 @@ void Printer::failure(const CheckResult& result) {
   part("Expected", outcome.story.expected);
   part("Cause", outcome.cause);
   if (hint) part("Pitfall", fmt::format("{}: {}", hint->name, hint->reason));
-  if (report::lost(result)) reading(result, hint);
-  const bool hints = report::lost(result) && hint && options_.own;
+  const bool failed = !report::undecided(result);
+  if (failed) reading(result, hint);
+  const bool hints = failed && hint && options_.own;
   // In one piece, however long: a command is copied.
   part("Again", std::vector{repeat_command(result) + (hints ? fmt::format("   (hint: ./lab hint {})", lab_.lab) : "")});
   if (outcome.server_stderr.empty()) return;

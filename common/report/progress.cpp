@@ -87,9 +87,10 @@ std::string ProgressStore::record_path(int lab) const { return fmt::format("{}/l
 
 std::optional<Record> ProgressStore::last_record(int lab) const { return read_record(record_path(lab)); }
 
-void ProgressStore::save_record(const Record& record) const {
-  fs::create_directories(folder_);
-  write_record(record_path(record.lab), record);
+void ProgressStore::save_record(const Record& run) const {
+  const auto held = lock();
+  const auto before = last_record(run.lab);
+  write_record(record_path(run.lab), before ? merged(run, *before) : run);
 }
 
 std::string ProgressStore::back_up(const std::string& path, const std::string& name) const {

@@ -38,7 +38,8 @@ class ProgressStore {
   void update(const std::function<void(Progress&)>& change) const;
 
   std::optional<Record> last_record(int lab) const;
-  void save_record(const Record& record) const;  // throws std::system_error
+  // Merged with what is known of the checks that this run left out. Throws std::system_error.
+  void save_record(const Record& run) const;
 
   // Keeps `path` as backup/NAME-<timestamp>.cpp and returns where. Throws std::filesystem::filesystem_error.
   std::string back_up(const std::string& path, const std::string& name) const;

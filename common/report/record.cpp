@@ -21,6 +21,7 @@ nlohmann::ordered_json json_of(const CheckResult& result) {
                                  {"asked", result.asked},
                                  {"points", result.points},
                                  {"max_points", result.max_points}};
+  if (result.earlier_seed) json["earlier_seed"] = *result.earlier_seed;
   put_outcome(json, result.outcome);
   return json;
 }
@@ -32,8 +33,14 @@ CheckResult result_from(const nlohmann::ordered_json& json) {
   json.at("asked").get_to(result.asked);
   json.at("points").get_to(result.points);
   json.at("max_points").get_to(result.max_points);
+  if (json.contains("earlier_seed")) result.earlier_seed = json["earlier_seed"].get<std::uint64_t>();
   get_outcome(json, result.outcome);
   return result;
+}
+
+const CheckResult* first(const Record& record, bool (*is_it)(const CheckResult&)) {
+  auto found = std::find_if(record.checks.begin(), record.checks.end(), is_it);
+  return found == record.checks.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -70,9 +77,26 @@ Record record_of(const LabSpec& spec, std::vector<CheckResult> results, std::uin
   return record;
 }
 
-const CheckResult* first_lost(const Record& record) {
-  auto found = std::find_if(record.checks.begin(), record.checks.end(), lost);
-  return found == record.checks.end() ? nullptr : &*found;
+Record merged(Record run, const Record& earlier) {
+  for (auto& result : run.checks) {
+    const CheckResult* known = result.asked ? nullptr : find(earlier, result.outcome.check);
+    // A file that did not compile says nothing about a check.
+    if (known == nullptr || known->outcome.verdict == Verdict::build) continue;
+    result.outcome = known->outcome;
+    result.points = passed(result) ? result.max_points : 0;
+    result.earlier_seed = known->earlier_seed.value_or(earlier.seed);
+  }
+  return run;
+}
+
+const CheckResult* first_lost(const Record& record) { return first(record, lost); }
+
+const CheckResult* first_to_mend(const Record& record) {
+  if (const CheckResult* of_this_run = first_lost(record)) return of_this_run;
+  // What was skipped waits for another check; there is nothing to mend in it.
+  return first(record, [](const CheckResult& result) {
+    return !passed(result) && !undecided(result) && result.outcome.verdict != Verdict::skipped;
+  });
 }
 
 const CheckResult* find(const Record& record, std::string_view id) {

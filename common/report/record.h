@@ -10,6 +10,7 @@
 //   checks     one object for each check of lab.json, in its order:
 //     id, group      as in lab.json
 //     asked          false when the command line left this check out (--check, --skip): not earned, and not lost either
+//     earlier_seed   only in a merged record (below), of a check left out in the last run: the seed of the run that it is from
 //     verdict        PASS FAIL TIMEOUT CRASH NO-START LIMIT BUILD SKIPPED UNSURE INFRA
 //     points         earned: max_points or 0
 //     max_points     as in lab.json
@@ -38,6 +39,7 @@ struct CheckResult {
   bool asked = true;
   int points = 0;
   int max_points = 0;
+  std::optional<std::uint64_t> earlier_seed;
 };
 
 struct Record {
@@ -59,8 +61,14 @@ bool lost(const CheckResult& result);       // asked for, and neither of the two
 
 Record record_of(const LabSpec& spec, std::vector<CheckResult> results, std::uint64_t seed);
 
+// The run with what an earlier record knows of the checks that were left out: those keep asked=false. Score and undecided points
+// stay the run's own, so that no score is ever made of two runs.
+Record merged(Record run, const Record& earlier);
+
 // The first check whose points are lost; nullptr when none is.
 const CheckResult* first_lost(const Record& record);
+// The same, or else, in a merged record, the first check that an earlier run lost.
+const CheckResult* first_to_mend(const Record& record);
 const CheckResult* find(const Record& record, std::string_view id);  // nullptr when there is no such check
 
 // Which results --exit-on turns into an exit status other than 0.

@@ -55,6 +55,30 @@ TEST_CASE("hints go on with the same diagnosis, stay at the last step and begin 
   CHECK(report::next_hint_step(lab, "eof-ignored", 3) == 1);
 }
 
+TEST_CASE("the record that is kept knows what earlier runs told") {
+  const files::Folder folder;
+  const report::ProgressStore store(folder / ".lab");
+  const auto record = [](bool second) {
+    report::Record one{.lab = 4, .score = 1, .max_score = 2, .undecided = 0, .checks = {}, .seed = second ? 2u : 1u};
+    for (const char* id : {"a", "b"}) {
+      report::CheckResult result;
+      result.outcome.check = id;
+      result.asked = !second || result.outcome.check == "b";
+      result.outcome.verdict = result.asked ? report::Verdict::pass : report::Verdict::skipped;
+      one.checks.push_back(result);
+    }
+    return one;
+  };
+  store.save_record(record(false));
+  store.save_record(record(true));
+  const auto kept = store.last_record(4);
+  REQUIRE(kept);
+  CHECK(kept->seed == 2);
+  CHECK(report::passed(kept->checks.at(0)));
+  CHECK_FALSE(kept->checks.at(0).asked);
+  CHECK(kept->checks.at(0).earlier_seed == 1);
+}
+
 TEST_CASE("a backup never replaces another") {
   const files::Folder folder;
   const report::ProgressStore store(folder / ".lab");

@@ -66,6 +66,44 @@ TEST_CASE("exit status") {
   CHECK(status({Verdict::pass}, {Verdict::skipped, false}) == 0);  // left out on request: not lost
 }
 
+TEST_CASE("when checks were left out the score is of those asked for") {
+  const auto lab = lab_of({5, 3, 2, 1});
+  const Given not_asked{Verdict::skipped, false};
+  CHECK(report::score_text(record_of(lab, {not_asked, {Verdict::pass}, not_asked, not_asked})) ==
+        "3 of 3 in the 1 check asked for (the lab has 11)");
+  CHECK(report::score_text(record_of(lab, {not_asked, {Verdict::pass}, {Verdict::unsure}, not_asked})) ==
+        "3 of 5, 2 undecided, in the 2 checks asked for (the lab has 11)");
+}
+
+TEST_CASE("a run of some checks leaves what is known of the others, and its own score") {
+  const auto lab = lab_of({5, 3, 2, 1});
+  const Given not_asked{Verdict::skipped, false};
+  auto earlier = record_of(lab, {{Verdict::pass}, {Verdict::fail}, {Verdict::skipped}, {Verdict::fail}});
+  earlier.checks[3].outcome.story.did = "wrote";
+  auto run = record_of(lab, {not_asked, {Verdict::pass}, not_asked, not_asked});
+  run.seed = 8;
+  const auto both = report::merged(run, earlier);
+  CHECK(both.score == 3);
+  CHECK(both.checks[0].points == 5);
+  CHECK_FALSE(both.checks[0].asked);
+  CHECK(report::passed(both.checks[1]));
+  CHECK(both.checks[3].outcome.story.did == "wrote");
+  CHECK(both.checks[3].earlier_seed == 7);
+  CHECK(report::first_lost(both) == nullptr);
+  CHECK(report::first_to_mend(both)->outcome.check == "check-3");
+  const auto third = report::merged(record_of(lab, {{Verdict::fail}, not_asked, not_asked, not_asked}), both);
+  CHECK(report::first_to_mend(third)->outcome.check == "check-0");
+  CHECK(third.checks[3].earlier_seed == 7);
+}
+
+TEST_CASE("that a file did not compile says nothing about a check of a later run") {
+  const auto lab = lab_of({5, 3});
+  const auto both = report::merged(record_of(lab, {{Verdict::pass}, {Verdict::skipped, false}}),
+                                   record_of(lab, {{Verdict::build}, {Verdict::build}}));
+  CHECK(both.checks[1].outcome.verdict == Verdict::skipped);
+  CHECK(report::first_to_mend(both) == nullptr);
+}
+
 TEST_CASE("a record is read back as it was written, whatever bytes a server wrote") {
   const files::Folder folder;
   auto record = record_of(lab_of({5, 3}), {{Verdict::fail}, {Verdict::skipped, false}});
