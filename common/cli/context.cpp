@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "grade/build.h"
+#include "grade/text.h"
 #include "server_flags.h"
 
 namespace cli {
@@ -60,6 +61,10 @@ std::string instead(std::string_view word, const std::vector<std::string>& known
   if (nearest != known.end() && distance(word, *nearest) <= std::max<std::size_t>(word.size() / 2, 1))
     return fmt::format("did you mean \"{}\"?", *nearest);
   return fmt::format("there are: {}", fmt::join(known, ", "));
+}
+
+void say(const std::vector<std::string>& pieces) {
+  for (const auto& line : grade::packed(pieces, grade::standard_output_width())) fmt::print("{}\n", line);
 }
 
 std::string shell_word(const std::string& word) {

@@ -34,6 +34,9 @@ bool make_server_file(const report::LabSpec& lab);
 // "did you mean \"grade\"?", or, when nothing is near, "there are: ...".
 std::string instead(std::string_view word, const std::vector<std::string>& known);
 
+// Prints it wrapped at the terminal's width; pieces that fit on a line, such as commands, stay whole.
+void say(const std::vector<std::string>& pieces);
+
 // A word as a shell takes it: quoted when it has to be.
 std::string shell_word(const std::string& word);
 

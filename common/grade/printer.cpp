@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <sstream>
+
+#include "grade/text.h"
 
 namespace grade {
 namespace {
@@ -22,13 +22,8 @@ constexpr const char* kRed = "31";
 constexpr const char* kYellow = "33";
 constexpr const char* kBold = "1";
 constexpr const char* kDim = "2";
-constexpr std::size_t kMaxWidth = 100;
 constexpr std::size_t kLabelWidth = 14;
 constexpr std::string_view kIndent = "      ";
-
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
-}
 
 const char* colour_of(const CheckResult& result) {
   if (report::passed(result)) return kGreen;
@@ -57,24 +52,7 @@ std::string remark_of(const CheckResult& result) {
   return text;
 }
 
-bool is_partial(const std::vector<CheckResult>& checks) {
-  return std::count_if(checks.begin(), checks.end(), [](const CheckResult& result) { return result.asked; }) <
-         static_cast<int>(checks.size());
-}
-
 }  // namespace
-
-std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
-  std::vector<std::string> lines;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    if (lines.empty() || columns(lines.back()) + 1 + columns(word) > width)
-      lines.push_back(word);
-    else
-      lines.back() += " " + word;
-  }
-  return lines;
-}
 
 PrinterOptions options_for_standard_output() {
   PrinterOptions options;
@@ -84,16 +62,12 @@ PrinterOptions options_for_standard_output() {
   const bool dumb = kind == nullptr || std::string_view(kind) == "dumb";
   options.colours = terminal && !dumb && (no_colour == nullptr || *no_colour == '\0');
   options.progress = terminal && !dumb;
-  winsize size{};
-  options.width = kMaxWidth;
-  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) options.width = size.ws_col;
+  options.width = standard_output_width();
   return options;
 }
 
 Printer::Printer(std::ostream& out, const report::LabSpec& lab, PrinterOptions options)
     : out_(out), lab_(lab), options_(std::move(options)) {
-  // A narrower terminal breaks lines itself; one word a line helps nobody.
-  options_.width = std::clamp<std::size_t>(options_.width, 50, kMaxWidth);
   for (const auto& check : lab.checks) id_width_ = std::max(id_width_, columns(check.id));
 }
 
@@ -204,34 +178,30 @@ void Printer::failure(const CheckResult& result) {
 void Printer::finish(const report::Record& record) {
   clear_progress();
   if (group_.hidden) out_ << "\n";
-  std::string score = report::score_text(record);
-  if (is_partial(record.checks)) {
-    const auto asked =
-        std::count_if(record.checks.begin(), record.checks.end(), [](const CheckResult& result) { return result.asked; });
-    score += fmt::format(" ({} of {} checks asked for)", asked, record.checks.size());
-  }
-  fmt::print(out_, "{}\n", coloured(kBold, score));
-  next_steps(record);
+  for (const auto& line : wrapped(report::score_text(record), options_.width)) fmt::print(out_, "{}\n", coloured(kBold, line));
+  for (const auto& line : packed(next_steps(record), options_.width)) fmt::print(out_, "{}\n", line);
 }
 
 void Printer::build_failure(const Build& build, const report::Record& record) {
-  fmt::print(out_, "{}\n\n{}\n", coloured(kRed, build.first_error), build.output);
-  fmt::print(out_, "{} (it does not compile)\nNext: mend the first error. Then: {}\n",
-             coloured(kBold, report::score_text(record)), options_.command);
+  fmt::print(out_, "{}\n\n{}", coloured(kRed, build.first_error), build.output.empty() ? "" : build.output + "\n");
+  fmt::print(out_, "{} (it does not compile)\n", coloured(kBold, report::score_text(record)));
+  for (const auto& line : packed({"Next: mend the first error.", "Then: " + options_.command}, options_.width))
+    fmt::print(out_, "{}\n", line);
 }
 
-void Printer::next_steps(const report::Record& record) {
+// In pieces that stay whole on their lines.
+std::vector<std::string> Printer::next_steps(const report::Record& record) const {
   const CheckResult* failed = report::first_lost(record);
-  if (failed == nullptr && record.undecided > 0) {
-    fmt::print(out_, "Undecided points are not lost: ./lab doctor says what this machine cannot prove.\n");
-  } else if (failed == nullptr) {
-    if (options_.own && record.score == record.max_score) fmt::print(out_, "Next: ./lab next\n");
-  } else if (options_.own) {
-    const auto hint = report::load_hint(lab_.folder, failed->outcome.diagnosis);
-    fmt::print(out_, "Next: {}. {}Handout: {}. Then: {}\n", failed->outcome.check,
-               hint ? fmt::format("Hint: ./lab hint {}. ", lab_.lab) : "", shown_path(lab_.folder + "/README.md"),
-               options_.command);
-  }
+  if (failed == nullptr && record.undecided > 0)
+    return wrapped("Undecided points are not lost: ./lab doctor says what this machine cannot prove.", options_.width);
+  if (!options_.own) return {};
+  if (failed == nullptr)
+    return record.score == record.max_score ? std::vector<std::string>{"Next: ./lab next"} : std::vector<std::string>{};
+  std::vector<std::string> steps = {fmt::format("Next: {}.", failed->outcome.check)};
+  if (report::load_hint(lab_.folder, failed->outcome.diagnosis)) steps.push_back(fmt::format("Hint: ./lab hint {}.", lab_.lab));
+  steps.push_back(fmt::format("Handout: {}.", shown_path(lab_.folder + "/README.md")));
+  steps.push_back("Then: " + options_.command);
+  return steps;
 }
 
 }  // namespace grade

@@ -19,7 +19,7 @@ namespace grade {
 struct PrinterOptions {
   bool colours = false;
   bool progress = false;     // a line that is rewritten while checks run; for terminals only
-  std::size_t width = 80;    // columns; text is wrapped at 100 at most
+  std::size_t width = 80;    // columns at which text is wrapped
   bool every_group = false;  // also the groups behind one that is not complete
   bool own = true;           // the student's own file: ./lab hint knows this run
   std::string command;       // what repeats the run, without --check and --seed: "./lab grade 4"
@@ -66,7 +66,7 @@ class Printer {
   void close_group();
   std::string repeat_command(const report::CheckResult& result) const;
   void reading(const report::CheckResult& result, const std::optional<report::Hint>& hint);
-  void next_steps(const report::Record& record);
+  std::vector<std::string> next_steps(const report::Record& record) const;
   std::string coloured(const char* colour, const std::string& text) const;
 
   std::ostream& out_;
@@ -78,8 +78,5 @@ class Printer {
   std::string incomplete_group_;  // the first one that lost points
   std::size_t id_width_ = 0;
 };
-
-// Breaks at blanks so that no line has more than `width` columns (a longer word stands alone). Counts characters, not bytes.
-std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
 }  // namespace grade

@@ -116,8 +116,19 @@ int exit_status(const Record& record, ExitOn exit_on) {
 }
 
 std::string score_text(const Record& record) {
-  std::string text = fmt::format("{} of {}", record.score, record.max_score);
+  std::size_t asked = 0;
+  int points_asked = 0;
+  for (const auto& result : record.checks)
+    if (result.asked) {
+      ++asked;
+      points_asked += result.max_points;
+    }
+  const bool whole = asked == record.checks.size();
+  std::string text = fmt::format("{} of {}", record.score, whole ? record.max_score : points_asked);
   if (record.undecided > 0) text += fmt::format(", {} undecided", record.undecided);
+  if (!whole)
+    text += fmt::format("{} in the {} {} asked for (the lab has {})", record.undecided > 0 ? "," : "", asked,
+                        asked == 1 ? "check" : "checks", record.max_score);
   return text;
 }
 

@@ -77,7 +77,7 @@ enum class ExitOn { never, infra, fail };
 // with `never` everything does.
 int exit_status(const Record& record, ExitOn exit_on = ExitOn::fail);
 
-// "X of Y" or "X of Y, Z undecided".
+// "X of Y" or "X of Y, Z undecided"; when checks were left out "X of Y in the 2 checks asked for (the lab has 100)".
 std::string score_text(const Record& record);
 
 void write_record(const std::string& path, const Record& record);  // throws std::system_error
