@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
     }
     let_window_changes_interrupt();
     serve(listen_fd, limits);
+    std::cerr << "serve() returned, and with it the program ends; a server goes on serving\n";
     return 0;
   } catch (const std::exception& error) {
     std::cerr << argv[0] << ": " << error.what() << "\n";

@@ -82,7 +82,8 @@ void Printer::clear_progress() {
 
 void Printer::on_change(std::size_t left, const std::vector<std::string>& running) {
   if (!options_.progress) return;
-  std::string line = fmt::format("{} checks to go; running: {}", left, fmt::join(running, ", "));
+  std::string line = fmt::format("{} {} to go", left, left == 1 ? "check" : "checks");
+  if (!running.empty()) line += fmt::format("; running: {}", fmt::join(running, ", "));
   if (line.size() >= options_.width) line.resize(options_.width - 1);  // ids are plain ASCII
   out_ << "\r\033[K" << line << std::flush;
   progress_shown_ = true;
@@ -153,6 +154,8 @@ std::string Printer::repeat_command(const CheckResult& result) const {
 void Printer::reading(const CheckResult& result, const std::optional<report::Hint>& hint) {
   const report::CheckSpec* check = lab_.find(result.outcome.check);
   std::string text = check == nullptr ? "" : lab_.where_to_read(*check);
+  // What can happen in any check has nothing to do with this one's section.
+  if (lab_.is_general(result.outcome.diagnosis)) text = shown_path(lab_.folder + "/README.md") + ", \"When stuck\"";
   if (hint && !hint->man.empty()) text += "; " + hint->man;
   part("Read", text);
 }

@@ -58,6 +58,10 @@ std::string LabSpec::where_to_read(const CheckSpec& check) const {
   return "tutorial.md, lab " + std::to_string(lab) + ", \"" + check.section + "\"";
 }
 
+bool LabSpec::is_general(std::string_view diagnosis) const {
+  return std::find(general_diagnoses.begin(), general_diagnoses.end(), diagnosis) != general_diagnoses.end();
+}
+
 const CheckSpec* LabSpec::find(std::string_view id) const {
   auto found = std::find_if(checks.begin(), checks.end(), [id](const CheckSpec& check) { return check.id == id; });
   return found == checks.end() ? nullptr : &*found;

@@ -37,6 +37,7 @@ struct LabSpec {
 
   int max_score() const;
   std::string where_to_read(const CheckSpec& check) const;  // `tutorial.md, lab 4, "Half-close"`
+  bool is_general(std::string_view diagnosis) const;        // one that any check may give
   const CheckSpec* find(std::string_view id) const;         // nullptr when there is no such check
 };
 

@@ -145,4 +145,19 @@ TEST_CASE("the progress line is rewritten, and gone when a result is shown") {
   CHECK(out.str().find("short-write\r\033[Kserve\n") != std::string::npos);
 }
 
+TEST_CASE("the progress line says nothing of what runs while nothing does") {
+  Scene scene;
+  scene.options.progress = true;
+  std::ostringstream out;
+  grade::Printer(out, scene.lab, scene.options).on_change(1, {});
+  CHECK(out.str() == "\r\033[K1 check to go");
+}
+
+TEST_CASE("what can happen in any check is read about in the handout, not in this check's section") {
+  Scene scene;
+  scene.lab.general_diagnoses = {"short-write-loses-rest"};
+  scene.add(short_write());
+  CHECK(scene.print().find("Read          ./README.md, \"When stuck\"; send(2), write(2)\n") != std::string::npos);
+}
+
 }  // namespace
