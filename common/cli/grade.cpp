@@ -177,7 +177,7 @@ int grade_lab(const Options& options) {
       printer.build_failure(build, record);
       return report::exit_status(record, exit_on(options));
     }
-    if (!build.output.empty()) fmt::print("{}\n", build.output);
+    if (!build.output.empty()) fmt::print(stderr, "{}\n", build.output);
     run.server = build.binary;
   } else {
     warn_of_missing_program(options.server);

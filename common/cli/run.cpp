@@ -83,7 +83,7 @@ int run_server(const RunWords& options) {
     fmt::print(stderr, "{}\n\n{}", build.first_error, build.output);
     return 1;
   }
-  fmt::print("{}", build.output);
+  fmt::print(stderr, "{}", build.output);
   const int port = chosen_port(options);
   command.insert(command.end(), {build.binary, "--port", std::to_string(port)});
   fmt::print("127.0.0.1:{0} is served by {1}; talk to it with: nc 127.0.0.1 {0}  (Ctrl-C ends it)\n", port,

@@ -19,13 +19,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kShownLines = 15;  // of what the compiler said besides the first error
 
-// The files of one built server: the program, what it was made of and how, and what the compiler said.
+// The files of one built server: the program, what it was made of and how.
 struct Files {
   explicit Files(const std::string& name) : binary(fmt::format("{}/servers/{}", kBuildDir, name)) {}
   std::string binary;
   std::string dependencies() const { return binary + ".d"; }
   std::string command() const { return binary + ".command"; }
-  std::string warnings() const { return binary + ".warnings"; }
 };
 
 std::vector<std::string> libraries() {
@@ -144,14 +143,11 @@ Build build_server(const std::string& source, const std::string& name, const std
   const std::string shown = shown_path(fs::absolute(source).string());
   const auto command = compile_command(shown, more_flags);
   const std::string as_text = fmt::format("{}\n", fmt::join(command, "\n"));
-  if (up_to_date(files, as_text)) return {true, files.binary, "", read_text(files.warnings())};
+  if (up_to_date(files, as_text)) return {true, files.binary, "", ""};
   fs::create_directories(fs::path(files.binary).parent_path());
   fs::remove(files.command());  // until the build is done, nothing is known of the program that lies there
   const Build build = compile(files, command, shown);
-  if (build.ok) {
-    write_text(files.warnings(), build.output);
-    write_text(files.command(), as_text);
-  }
+  if (build.ok) write_text(files.command(), as_text);
   return build;
 }
 

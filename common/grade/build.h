@@ -15,8 +15,8 @@ struct Build {
 };
 
 // Compiles `source` (absolute, or from our folder) to build/servers/<name>, unless what is there was made by the same command,
-// from the same file, and is newer than everything it was made of. Warnings are kept and returned again with a build that was not
-// repeated. Paths in messages are relative to the project's top. Throws std::system_error.
+// from the same file, and is newer than everything it was made of. Warnings come with the build that gave them, and not again as
+// long as what it made is used. Paths in messages are relative to the project's top. Throws std::system_error.
 Build build_server(const std::string& source, const std::string& name, const std::vector<std::string>& more_flags = {});
 
 // A path as messages show it: relative to the project's top when it lies below it.

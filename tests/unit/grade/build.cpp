@@ -49,7 +49,7 @@ TEST_CASE("a server is built once, and again only when there is a reason") {
   REQUIRE(first.ok);
   CHECK(first.output.find("unused variable") != std::string::npos);
   const auto time = made();
-  CHECK(grade::build_server(folder / "a.cpp", name).output == first.output);  // warnings are shown again
+  CHECK(grade::build_server(folder / "a.cpp", name).output == "");  // the same warnings again would only be noise
   CHECK(made() == time);
   // The same text under another name: what was made of a.cpp must not be graded as b.cpp.
   source("b.cpp", "");
@@ -61,8 +61,7 @@ TEST_CASE("a server is built once, and again only when there is a reason") {
   CHECK(broken.first_error.starts_with(folder / "b.cpp:2: error: "));
   // The program of the last build still lies there; it must not be taken for this source.
   CHECK_FALSE(grade::build_server(folder / "b.cpp", name).ok);
-  for (const char* end : {"", ".d", ".command", ".warnings"})
-    std::filesystem::remove(std::string(kBuildDir) + "/servers/" + name + end);
+  for (const char* end : {"", ".d", ".command"}) std::filesystem::remove(std::string(kBuildDir) + "/servers/" + name + end);
 }
 
 }  // namespace
