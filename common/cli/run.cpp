@@ -86,8 +86,12 @@ int run_server(const RunWords& options) {
   fmt::print(stderr, "{}", build.output);
   const int port = chosen_port(options);
   command.insert(command.end(), {build.binary, "--port", std::to_string(port)});
-  fmt::print("127.0.0.1:{0} is served by {1}; talk to it with: nc 127.0.0.1 {0}  (Ctrl-C ends it)\n", port,
-             grade::shown_path(server_file(lab)));
+  const std::string file = grade::shown_path(server_file(lab));
+  if (options.gdb)
+    fmt::print("gdb waits for you: type run, and 127.0.0.1:{0} is served by {1}; talk to it with: nc 127.0.0.1 {0}\n", port,
+               file);
+  else
+    fmt::print("127.0.0.1:{0} is served by {1}; talk to it with: nc 127.0.0.1 {0}  (Ctrl-C ends it)\n", port, file);
   std::fflush(stdout);
   return become(command);
 }
