@@ -93,8 +93,10 @@ Build compile(const Files& files, std::vector<std::string> command, const std::s
   for (const std::string& word : {std::string("-MMD"), std::string("-MF"), aside + ".d", std::string("-o"), aside})
     command.push_back(word);
   ChildSpec compiler;
+  const TemporaryFolder temporary;  // says so when there is no room, where the compiler would seem to refuse the student's file
   compiler.argv = command;
   compiler.folder = kSourceDir;
+  compiler.environment = {{"TMPDIR", temporary.path()}};
   const Captured said = capture(compiler);
   Build build{said.exit_status == 0, files.binary, "", said.output};
   if (build.ok) {

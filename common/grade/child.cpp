@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 
 #include "base/errno_text.h"
 
@@ -56,6 +57,17 @@ std::string read_all(int fd) {
   return text;
 }
 
+constexpr off_t kRoom = 8 << 20;  // bytes that a compilation or a run may leave there for a while
+
+// Whether there is room for kRoom bytes: 0 or an errno.
+int error_of_writing(const std::string& path) {
+  const base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!file) return errno;
+  const int error = posix_fallocate(file.get(), 0, kRoom);
+  unlink(path.c_str());
+  return error;
+}
+
 }  // namespace
 
 pid_t spawn(const ChildSpec& spec) {
@@ -91,9 +103,15 @@ Captured capture(ChildSpec spec) {
 }
 
 TemporaryFolder::TemporaryFolder() {
-  std::string path = (std::filesystem::temp_directory_path() / "lab-XXXXXX").string();
-  if (mkdtemp(path.data()) == nullptr) base::throw_errno("make the temporary folder " + path);
-  path_ = path;
+  const char* given = getenv("TMPDIR");
+  const std::string folder = given != nullptr && *given != '\0' ? given : "/tmp";
+  path_ = folder + "/lab-XXXXXX";
+  const bool made = mkdtemp(path_.data()) != nullptr;
+  const int error = made ? error_of_writing(path_ + "/room") : errno;
+  if (error == 0) return;
+  if (made) rmdir(path_.c_str());
+  throw std::runtime_error("cannot write in the temporary folder " + folder + ": " + base::errno_text(error) +
+                           "; set TMPDIR to a folder that has room");
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -39,7 +39,7 @@ Captured capture(ChildSpec spec);
 // A folder below the temporary directory that only we can read; removed with its contents when the owner goes away.
 class TemporaryFolder {
  public:
-  TemporaryFolder();  // throws std::system_error
+  TemporaryFolder();  // throws std::runtime_error naming TMPDIR when there is no such directory or no room
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
