@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kNoServe = "server.cpp must define void serve(int listen_fd, const base::Limits& limits)";
 constexpr std::size_t kShownLines = 15;  // of what the compiler said besides the first error
 
 // The files of one built server: the program, what it was made of and how.
@@ -92,11 +93,11 @@ Build compile(const Files& files, std::vector<std::string> command, const std::s
   const std::string aside = fmt::format("{}.{}", files.binary, getpid());
   for (const std::string& word : {std::string("-MMD"), std::string("-MF"), aside + ".d", std::string("-o"), aside})
     command.push_back(word);
-  ChildSpec compiler;
   const TemporaryFolder temporary;  // says so when there is no room, where the compiler would seem to refuse the student's file
+  ChildSpec compiler;
   compiler.argv = command;
-  compiler.folder = kSourceDir;
   compiler.environment = {{"TMPDIR", temporary.path()}};
+  compiler.folder = kSourceDir;
   const Captured said = capture(compiler);
   Build build{said.exit_status == 0, files.binary, "", said.output};
   if (build.ok) {
@@ -107,7 +108,7 @@ Build compile(const Files& files, std::vector<std::string> command, const std::s
   fs::remove(aside + ".d");
   build.first_error = first_error(said.output, source);
   if (build.first_error.empty()) build.first_error = fmt::format("{}: error: it does not compile", source);
-  build.output = trimmed(said.output);
+  build.output = build.first_error.ends_with(kNoServe) ? "" : trimmed(said.output);  // the linker says it in more words
   return build;
 }
 
@@ -127,12 +128,18 @@ std::string first_error(const std::string& output, const std::string& source) {
   std::smatch part;
   for (std::string line; std::getline(lines, line);) {
     if (std::regex_search(line, part, undefined) && from_outside.empty())
-      from_outside = fmt::format("{}: error: {} is used or needed, but not defined", source, part[1].str());
+      from_outside = part[1].str().starts_with("serve(")
+                         ? fmt::format("{}: error: {}", source, kNoServe)
+                         : fmt::format("{}: error: {} is used or needed, but not defined", source, part[1].str());
     if (!std::regex_match(line, part, diagnostic)) continue;
     const std::string text = part[3];
     const bool own = part[1] == source;
     const bool error = text.starts_with("error:") || text.starts_with("fatal error:");
-    if (own && error) return fmt::format("{}:{}: {}", source, part[2].str(), text);
+    // The same parameters and another result.
+    const bool other_serve =
+        text.find("ambiguating new declaration of") != std::string::npos && text.find(" serve(") != std::string::npos;
+    if (own && error)
+      return fmt::format("{}:{}: {}", source, part[2].str(), other_serve ? fmt::format("error: {}", kNoServe) : text);
     if (own && text.find("required from here") != std::string::npos && led_to_it.empty())
       led_to_it = fmt::format("{}:{}: ", source, part[2].str());
     if (!own && error && from_outside.empty()) from_outside = led_to_it.empty() ? line : led_to_it + text;

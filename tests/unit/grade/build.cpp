@@ -34,7 +34,26 @@ TEST_CASE("what the linker misses is told") {
           "/usr/bin/ld: libserve_main.a: in function `main':\nserve_main.cpp:81: undefined reference to `serve(int, base::Limits "
           "const&)'\ncollect2: error: ld returned 1 exit status\n",
           kSource) ==
-      "labs/04-epoll-level/server.cpp: error: serve(int, base::Limits const&) is used or needed, but not defined");
+      "labs/04-epoll-level/server.cpp: error: server.cpp must define void serve(int listen_fd, const base::Limits& limits)");
+  CHECK(grade::first_error("server.cpp:9: undefined reference to `helper()'\n", kSource) ==
+        "labs/04-epoll-level/server.cpp: error: helper() is used or needed, but not defined");
+}
+
+TEST_CASE("a serve with another result is told by what it must be") {
+  CHECK(grade::first_error("labs/04-epoll-level/server.cpp:2:5: error: ambiguating new declaration of 'int serve(int, const "
+                           "base::Limits&)'\n",
+                           kSource) ==
+        "labs/04-epoll-level/server.cpp:2: error: server.cpp must define void serve(int listen_fd, const base::Limits& limits)");
+}
+
+TEST_CASE("of a file without serve one line is said") {
+  const files::Folder folder;
+  files::write(folder / "server.cpp", "void serve(int) {}\n");
+  const auto build = grade::build_server(folder / "server.cpp", "unit-no-serve");
+  CHECK_FALSE(build.ok);
+  CHECK(build.first_error ==
+        folder / "server.cpp" + ": error: server.cpp must define void serve(int listen_fd, const base::Limits& limits)");
+  CHECK(build.output == "");
 }
 
 TEST_CASE("a server is built once, and again only when there is a reason") {
