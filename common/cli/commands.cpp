@@ -1,12 +1,19 @@
 #include "cli/commands.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <sstream>
 
 #include "cli/context.h"
+#include "grade/text.h"
 
 namespace cli {
 namespace {
@@ -43,6 +50,29 @@ void set_up_all(CLI::App& app, Action& action) {
   }
 }
 
+// "help" and "help grade", as many tools understand them.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  return arguments;
+}
+
+void print_help(const CLI::App& app) {
+  std::istringstream lines(app.help());
+  for (std::string line; std::getline(lines, line);) fmt::print("{}", grade::hung(line, grade::standard_output_width()));
+}
+
+// What was written is lost when the disk is full. A reader of a pipe that has left did so on purpose.
+bool output_is_lost() {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return false;
+  struct stat output {};
+  return fstat(STDOUT_FILENO, &output) < 0 || !(S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode));
+}
+
 // One line that says what is wrong; where to read what would be right.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto used = app.get_subcommands();
@@ -57,11 +87,14 @@ int parse_and_act(int argc, char** argv) {
   CLI::App app("Labs on waiting for many clients at once: edit labs/NN-model/server.cpp, type ./lab grade N.", "./lab");
   Action action = where_you_stand;
   set_up_all(app, action);
+  auto arguments = arguments_of(argc, argv);
+  if (!arguments.empty()) refuse_unknown_word(arguments.front());
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
   try {
-    if (argc > 1) refuse_unknown_word(argv[1]);
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    print_help(app);
+    return 0;
   } catch (const CLI::ParseError& error) {
     return complain(kUsedWrongly, usage_error(app, error));
   }
@@ -89,13 +122,16 @@ const std::vector<Command>& commands() {
 }
 
 int run(int argc, char** argv) {
+  int status = kOurFault;
   try {
-    return parse_and_act(argc, argv);
+    status = parse_and_act(argc, argv);
   } catch (const UserError& error) {
     return complain(kUsedWrongly, error.what());
   } catch (const std::exception& error) {
-    return complain(kOurFault, error.what());
+    if (!output_is_lost()) return complain(kOurFault, error.what());
   }
+  if (!output_is_lost()) return status;
+  return complain(kOurFault, "standard output could not be written (is the disk full?): what you see of it is not all");
 }
 
 }  // namespace cli

@@ -3,6 +3,7 @@
 #include <fmt/ostream.h>
 #include <memory>
 
+#include <charconv>
 #include <iostream>
 
 #include "cli/commands.h"
@@ -66,24 +67,40 @@ void one_check(const report::LabSpec& lab, const report::CheckSpec& check, const
   if (report::passed(result)) printer.part("You avoided", check.avoided);
 }
 
-int explain(const std::optional<int>& number, const std::string& id) {
-  const auto lab = chosen_lab(number);
+// "4 short-write", "4", or, of the lab last worked on, "short-write".
+struct Wanted {
+  std::optional<int> lab;
+  std::string id;
+};
+
+Wanted wanted(const std::string& first, const std::string& second) {
+  if (first.empty()) return {};
+  int number = 0;
+  const char* end = first.data() + first.size();
+  const auto [stopped_at, error] = std::from_chars(first.data(), end, number);
+  if (error == std::errc() && stopped_at == end) return {number, second};
+  if (!second.empty()) throw UserError(fmt::format("\"{}\" is no lab's number; for example: ./lab explain 4 {}", first, second));
+  return {std::nullopt, first};
+}
+
+int explain(const Wanted& what) {
+  const auto lab = chosen_lab(what.lab);
   const auto record = progress_store().last_record(lab.lab).value_or(report::Record{});
-  if (id.empty())
+  if (what.id.empty())
     all_checks(lab, record);
   else
-    one_check(lab, chosen_check(lab, id), record);
+    one_check(lab, chosen_check(lab, what.id), record);
   return 0;
 }
 
 }  // namespace
 
 void set_up_explain(Words& words) {
-  auto number = std::make_shared<std::optional<int>>();
-  auto id = std::make_shared<std::string>();
-  words.optional("N", *number, "The lab's number; without it, the lab last worked on");
-  words.optional("ID", *id, "A check; without it, the state of all");
-  words.then([number, id] { return explain(*number, *id); });
+  auto first = std::make_shared<std::string>();
+  auto second = std::make_shared<std::string>();
+  words.optional("N", *first, "The lab's number; without it, the lab last worked on");
+  words.optional("ID", *second, "A check; without it, the state of all");
+  words.then([first, second] { return explain(wanted(*first, *second)); });
 }
 
 }  // namespace cli

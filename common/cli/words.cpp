@@ -1,20 +1,30 @@
 #include "cli/words.h"
 
+#include <fmt/format.h>
+
 #include <CLI/App.hpp>
+#include <charconv>
+#include <limits>
 
 namespace cli {
 namespace {
 
 // Before CLI11 converts it, whose message would not say what a number looks like.
+template <typename Number>
 std::string not_a_number(const std::string& word) {
-  const bool digits = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-  return digits ? std::string() : "\"" + word + "\" is no whole number";
+  Number number{};
+  const char* end = word.data() + word.size();
+  const auto [stopped_at, error] = std::from_chars(word.data(), end, number);
+  if (error == std::errc::result_out_of_range)
+    return fmt::format("\"{}\" is too large; the largest is {}", word, std::numeric_limits<Number>::max());
+  const bool whole = error == std::errc() && stopped_at == end && word.front() != '-';
+  return whole ? std::string() : "\"" + word + "\" is no whole number";
 }
 
 }  // namespace
 
 void Words::required(const char* name, int& value, const char* about) {
-  app_.add_option(name, value, about)->required()->check(not_a_number);
+  app_.add_option(name, value, about)->required()->check(not_a_number<int>);
 }
 
 void Words::required(const char* name, std::string& value, const char* about) { app_.add_option(name, value, about)->required(); }
@@ -22,13 +32,13 @@ void Words::required(const char* name, std::string& value, const char* about) { 
 void Words::optional(const char* name, std::optional<int>& value, const char* about) {
   app_.add_option_function<int>(
           name, [&value](const int& given) { value = given; }, about)
-      ->check(not_a_number);
+      ->check(not_a_number<int>);
 }
 
 void Words::optional(const char* name, std::optional<std::uint64_t>& value, const char* about) {
   app_.add_option_function<std::uint64_t>(
           name, [&value](const std::uint64_t& given) { value = given; }, about)
-      ->check(not_a_number);
+      ->check(not_a_number<std::uint64_t>);
 }
 
 void Words::optional(const char* name, std::string& value, const char* about) {
@@ -39,7 +49,7 @@ void Words::optional(const char* name, std::string& value, const char* about) {
 }
 
 void Words::positive(const char* name, int& value, int at_most, const char* about) {
-  app_.add_option(name, value, about)->check(not_a_number)->check(CLI::Range(1, at_most));
+  app_.add_option(name, value, about)->check(not_a_number<int>)->check(CLI::Range(1, at_most));
 }
 
 void Words::flag(const char* name, bool& value, const char* about) { app_.add_flag(name, value, about); }
