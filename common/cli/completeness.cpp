@@ -35,6 +35,16 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
+// An indented line right behind a paragraph: in Markdown it belongs to the paragraph, and often its first line has lost its
+// indent.
+bool breaks_off_into_code(std::string_view text) {
+  for (std::size_t at = text.find("\n    "); at != std::string_view::npos; at = text.find("\n    ", at + 1)) {
+    const std::size_t before = text.rfind('\n', at - 1) + 1;  // npos + 1: the first line
+    if (at != before && !text.substr(before).starts_with("    ")) return true;
+  }
+  return false;
+}
+
 // Collects the defects of one lab; each function looks at one room.
 class Inspection {
  public:
@@ -114,6 +124,8 @@ void Inspection::inspect_hints() {
     if (!hint) continue;
     for (const auto& part : report::missing_parts(*hint)) add(file, "{} is missing", part);
     if (read_text(absolute(file)).find(kToBeWritten) != std::string::npos) add(file, "not written yet");
+    for (const auto& step : report::steps(*hint))
+      if (breaks_off_into_code(step.text)) add(file, "{}: code needs a blank line before it", step.heading);
   }
   if (!fs::exists(lab_.folder + "/hints")) return;
   for (const auto& entry : fs::directory_iterator(lab_.folder + "/hints"))

@@ -90,9 +90,11 @@ TEST_CASE("hints") {
   Project project;
   std::filesystem::remove(project.in_lab("hints/no-answer.md"));
   project.change(project.in_lab("hints/died.md"), "## Nudge\nn\n", "## Nudge\n");
+  project.change(project.in_lab("hints/reset-spin.md"), "\ns\n", "\nif (a) -> b\n    if (c) -> d\n\nand:\n\n    e\n    f\n");
   files::write(project.in_lab("hints/stray.md"), kHint);
   CHECK(project.defects() == Lines{"labs/04-model/hints/died.md: ## Nudge is missing",
                                    "labs/04-model/hints/no-answer.md: missing; lab.json lists the diagnosis",
+                                   "labs/04-model/hints/reset-spin.md: Shape of the fix: code needs a blank line before it",
                                    "labs/04-model/hints/stray.md: stray: no diagnosis of lab.json has that name"});
 }
 
