@@ -63,6 +63,16 @@ class LabProgram(unittest.TestCase):
     def test_an_option_that_is_not_there(self):
         self.assert_one_line(lab("grade", "4", "--chek", "short-write"), 2, "--chek")
 
+    def test_a_number_that_is_none_or_too_large(self):
+        self.assert_one_line(lab("grade", "4", "--seed", "x1"), 2, "--seed", "x1")
+        self.assert_one_line(lab("grade", "4", "--seed", "9" * 30), 2, "--seed", "too large")
+        self.assert_one_line(lab("grade", "9" * 30), 2, "too large")
+
+    def test_a_hints_step_that_is_not_there(self):
+        for step in ("0", "4"):
+            self.assert_one_line(lab("hint", "4", "--step", step), 2, f"no step {step}", "1 to 3")
+        self.assert_one_line(lab("hint", "4", "--step", "two"), 2, "two")
+
     def test_a_port_in_use(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
@@ -96,6 +106,67 @@ class LabProgram(unittest.TestCase):
                          rf"^labs/04-epoll-level/server\.cpp:{good.count(chr(10)) + 1}: error: .*no_such_thing")
         self.assertNotIn("✓", ran.stdout)
 
+    def test_a_file_without_serve(self):
+        SERVER.write_text("int answer() { return 42; }\n")
+        ran = lab("grade", "4")
+        self.assertEqual((ran.returncode, ran.stderr), (1, ""))
+        self.assertEqual(ran.stdout.splitlines()[0], "labs/04-epoll-level/server.cpp: error: server.cpp must define "
+                         "void serve(int listen_fd, const base::Limits& limits)")
+        self.assertNotIn("undefined reference", ran.stdout)
+
+    def test_a_serve_that_returns_says_so(self):
+        SERVER.write_text('#include "base/serve.h"\nvoid serve(int, const base::Limits&) {}\n')
+        ran = lab("grade", "4", "--check", "echo-small")
+        self.assertEqual((ran.returncode, ran.stderr), (1, ""))
+        self.assertIn("serve() returned", ran.stdout)
+        self.assertIn('Read          labs/04-epoll-level/README.md, "When stuck"; ', ran.stdout)
+
+    def test_warnings_come_with_the_compilation_and_not_again(self):
+        SERVER.write_text(STARTER.read_text() + "static int unused_thing;\n")
+        for expected in (True, False):
+            ran = lab("grade", "4", "--check", "echo-small")
+            self.assertEqual("unused_thing" in ran.stderr, expected, ran.stderr)
+            self.assertNotIn("unused_thing", ran.stdout)
+
+    def test_a_run_of_one_check_leaves_what_is_known_of_the_others(self):
+        lab("grade", "4", "--exit-on", "never")
+        first = json.loads((TOP / ".lab/last-04.json").read_text())["checks"][0]
+        ran = lab("grade", "4", "--check", "eintr", "--json", str(TOP / ".lab/own.json"))
+        self.assertIn("0 of 4 in the 1 check asked for (the lab has 100)", ran.stdout)
+        kept, own = (json.loads((TOP / ".lab" / name).read_text()) for name in ("last-04.json", "own.json"))
+        self.assertEqual((kept["checks"][0]["story"], kept["checks"][0]["asked"]), (first["story"], False))
+        self.assertEqual(own["checks"][0]["cause"], "not asked for")
+        self.assertIn(first["story"]["did"].split()[0], lab("explain", "4", first["id"]).stdout)
+        self.assertIn('Mend "eintr"', lab().stdout)
+
+    def test_a_step_of_a_hint_again(self):
+        lab("grade", "4")
+        self.assertIn("(1 of 3)", lab("hint", "4").stdout)
+        self.assertIn("(3 of 3)", lab("hint", "4", "--step", "3").stdout)
+        self.assertIn("(1 of 3)", lab("hint", "4", "--step", "1").stdout)
+        self.assertIn("(2 of 3)", lab("hint", "4").stdout)
+
+    def test_help_as_a_word_and_labs_and_checks_left_out(self):
+        self.assertEqual(lab("help").stdout, lab("--help").stdout)
+        self.assertEqual(lab("help", "grade").stdout, lab("grade", "--help").stdout)
+        self.assert_one_line(lab("explain", "short-write"), 2, "which lab?")
+        lab("start", "4")
+        self.assertEqual(lab("explain", "short-write").stdout, lab("explain", "4", "short-write").stdout)
+        self.assert_one_line(lab("explain", "short-wriet"), 2, "short-write")
+        self.assertIn("stale-registration", lab("list", "4").stdout)
+        self.assertNotIn("Thread per connection", lab("list", "4").stdout)
+        self.assert_one_line(lab("list", "99"), 2, "99", "1, 4")
+
+    def test_a_debugger_that_waits_is_not_said_to_serve(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            debugger = pathlib.Path(folder, "gdb")
+            debugger.write_text("#!/bin/sh\n")
+            debugger.chmod(0o755)
+            ran = lab("run", "4", "--gdb", PATH=f"{folder}:{os.environ['PATH']}")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("type run, and 127.0.0.1:", ran.stdout)
+
     def test_a_reset_is_agreed_to_first(self):
         SERVER.write_text("mine\n")
         self.assert_one_line(lab("reset", "4"), 2, "--yes")
@@ -110,7 +181,37 @@ class LabProgram(unittest.TestCase):
         self.assertRegex(terminal.run(command, environment(), TOP)[1], COLOUR)
         self.assertNotRegex(terminal.run(command, environment(NO_COLOR="1"), TOP)[1], COLOUR)
 
+    def test_a_narrow_terminal_breaks_between_words(self):
+        lab("grade", "4")
+        for arguments in (["list"], ["--help"], ["grade", "--help"], [], ["hint", "4", "--step", "2"], ["grade", "4", "--check", "eintr"]):
+            screen = terminal.run([str(TOP / "lab"), *arguments], environment(NO_COLOR="1"), TOP, columns=60)[1]
+            for line in screen.replace("\r\n", "\n").split("\n"):
+                if "Again" not in line:  # a command is copied
+                    self.assertLessEqual(len(line.rsplit("\x1b[K")[-1]), 60, line)
+
     # ------------------------------------------------------------------ machines
+
+    def test_a_full_disk_behind_standard_output(self):
+        for arguments in (["list"], ["grade", "4", "--solution"]):
+            with open("/dev/full", "w") as full:
+                ran = subprocess.run([TOP / "lab", *arguments], env=environment(), cwd=TOP, stdin=subprocess.DEVNULL, stdout=full,
+                                     stderr=subprocess.PIPE, text=True, timeout=GUARD)
+            self.assertEqual((ran.returncode, ran.stderr.count("\n")), (3, 1), ran.stderr)
+
+    def test_without_a_temporary_folder(self):
+        self.assert_one_line(lab("grade", "4", "--solution", TMPDIR="/nonexistent"), 3, "/nonexistent", "TMPDIR")
+
+    def test_with_a_full_temporary_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], check=True)
+            ran = lab("grade", "4", "--solution", TMPDIR=folder)
+            subprocess.run(["umount", folder], check=True)
+            self.assert_one_line(ran, 3, folder, "ENOSPC", "TMPDIR")
+
+    def test_a_checkout_that_cannot_be_written_in(self):
+        subprocess.run(["mount", "-o", "remount,bind,ro", TOP], check=True)
+        self.addCleanup(subprocess.run, ["mount", "-o", "remount,bind,rw", TOP], check=True)
+        self.assert_one_line(lab("list"), 2, str(TOP), "cp -r")
 
     def assert_full_marks(self, ran):
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
