@@ -3,6 +3,7 @@
 
   grade_test.py mutant PATCH       a wrong server: every check before the one that PATCH names passes, that one fails with its diagnosis
   grade_test.py right FILE         a right server in an unusual style: no point is lost
+  grade_test.py guard FILE CARE CHECK DIAGNOSIS   the same server is blamed as soon as that care is taken away (LAB_SUITE_WITHOUT)
   grade_test.py foreign LAB SKIP COMMAND...   a right server that is not ours ({port}): no point is lost but for the checks in SKIP (or -)
   grade_test.py solution LAB       the reference: every point, with two seeds
   grade_test.py starter LAB        the starter: nothing passes, and the first check says why
@@ -137,6 +138,17 @@ def right(file):
         full_marks(record)
 
 
+def guard(file, care, check, diagnosis):
+    head = re.match(r"// right: lab (\d+)", pathlib.Path(file).read_text())
+    os.environ["LAB_SUITE_WITHOUT"] = care
+    with tempfile.TemporaryDirectory() as folder:
+        server = pathlib.Path(folder, "server")
+        compile_server(file, server)
+        got = check_of(grade(int(head[1]), "--server", server, "--check", check)[0], check)
+    if got["verdict"] != "FAIL" or got["diagnosis"] != diagnosis:
+        fail(f"without the care {care}, {check} was expected to blame it for {diagnosis}; got {got}")
+
+
 def foreign(number, skip, *command):
     arguments = ["--server", " ".join(command)] + ([] if skip == "-" else ["--skip", skip])
     record, done = grade(int(number), *arguments)
@@ -193,4 +205,4 @@ def seed(patch):
 
 
 if __name__ == "__main__":
-    {"mutant": mutant, "right": right, "foreign": foreign, "solution": solution, "starter": starter, "plain": plain, "seed": seed}[sys.argv[1]](*sys.argv[2:])
+    {"mutant": mutant, "right": right, "guard": guard, "foreign": foreign, "solution": solution, "starter": starter, "plain": plain, "seed": seed}[sys.argv[1]](*sys.argv[2:])

@@ -1,4 +1,7 @@
 // right: lab 1, two threads a connection: one sleeps in recv, the other in send, a bounded queue between them
+// blamed without hangs-up-at-the-limit: accept-emfile emfile-never-retries
+// blamed without bytes-on-the-way: echo-large stream-broken
+// blamed without duplicated-connection: model-thread wrong-model
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,11 +23,11 @@ constexpr std::size_t kMostWaiting = 64 << 10;
 
 class Connection {
  public:
-  // The writer has a number of its own for the same socket.
-  explicit Connection(int fd) : in_(fd), out_(dup(fd)) {}
+  // The reader has a number of its own for the same socket.
+  explicit Connection(int fd) : in_(dup(fd)), out_(fd) {}
 
   void run() {
-    if (!out_) return;  // no number left: hung up on
+    if (!in_) return;  // no number left: hung up on
     std::thread writer([this] { write_all(); });
     read_all();
     writer.join();

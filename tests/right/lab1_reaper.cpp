@@ -1,5 +1,6 @@
 // right: lab 1, joinable threads with small stacks that a reaper joins twice a second; recv wakes up by a timeout; another
 // process name
+// blamed without joins-many-at-once: thread-leak threads-not-released
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>

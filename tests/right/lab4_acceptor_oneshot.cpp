@@ -1,4 +1,5 @@
 // right: lab 4, a thread that blocks in accept and registers from outside; EPOLLONESHOT, armed again after every report
+// blamed without blocking-acceptor: blocking-listener blocking-listener
 #include <sys/epoll.h>
 #include <sys/socket.h>
 

@@ -1,4 +1,5 @@
 // right: lab 4, blocking connections with MSG_DONTWAIT, drain loops, 4 KiB reads, EPOLLRDHUP registered, evicts at EMFILE
+// blamed without evicts-at-the-limit: accept-emfile emfile-drops-clients
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>

@@ -1,4 +1,5 @@
 // right: lab 4, the loop in a second thread while main sleeps in sigwait; data.ptr with objects that are freed after the batch
+// blamed without loop-in-another-thread: model-epoll-level wrong-model
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>

@@ -1,4 +1,5 @@
 // right: lab 4, an epoll instance inside another, waits without a limit and accepts again by a timerfd, EPOLLONESHOT re-armed
+// blamed without nested-epoll: model-epoll-level wrong-model
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>

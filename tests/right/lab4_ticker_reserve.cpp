@@ -1,5 +1,6 @@
 // right: lab 4, wakes every 10 ms, a reserve descriptor for EMFILE, one accept a report, 256 KiB reads, helper threads in
 // select, poll and nanosleep
+// blamed without hangs-up-at-the-limit: accept-emfile emfile-never-retries
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>

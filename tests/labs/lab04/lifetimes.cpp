@@ -38,7 +38,7 @@ void come_and_leave(Server& server, bool by_reset) {
       "A client was served as " + fd + (by_reset ? " and reset its connection" : " and left") +
           ", while another process held a duplicate of that socket.",
       "", "epoll_ctl(EPOLL_CTL_DEL) comes before close: a registration lives as long as the socket, not as its number."};
-  const Wait closed = server.until([&] { return !probe::descriptor_of_socket(server.pid(), before.inode); });
+  const Wait closed = fixture::until_closed(server, [&] { return !probe::descriptor_of_socket(server.pid(), before.inode); });
   if (!closed) {
     story.server_did = "It did not close " + fd + ".";
     check.stalled(closed, "stale-registration", std::move(story));
