@@ -114,8 +114,8 @@ const std::map<long, CallFact>& call_facts() {
       {SYS_epoll_wait, {CallKind::epoll, "epoll_wait", 3, false}},
 #endif
       {SYS_futex, {CallKind::other, "futex", 3, true}},
-      {SYS_nanosleep, {CallKind::sleep, "nanosleep", 0, true}},
-      {SYS_clock_nanosleep, {CallKind::sleep, "nanosleep", 2, true}},
+      {SYS_nanosleep, {CallKind::sleep, "nanosleep (sleep)", 0, true}},
+      {SYS_clock_nanosleep, {CallKind::sleep, "nanosleep (sleep)", 2, true}},
       {SYS_rt_sigtimedwait, {CallKind::other, "sigwait", 2, true}},
       {SYS_io_uring_enter, {CallKind::other, "io_uring_enter", -1, false}},
   };

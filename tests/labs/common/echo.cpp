@@ -30,7 +30,9 @@ std::string first_difference(const std::string& got, const std::string& wanted) 
 // "; fd 5 is registered for EPOLLIN", where epoll is used and can be seen.
 std::string registered(Server& server, const Client& client) {
   const auto entry = fixture::seen_registration(server, client.server_side().value_or(probe::SocketState{}).inode);
-  return entry ? "; fd " + std::to_string(entry->fd) + " is registered for " + fixture::mask_text(entry->events) : "";
+  if (entry) return "; fd " + std::to_string(entry->fd) + " is registered for " + fixture::mask_text(entry->events);
+  const bool uses_epoll = !probe::epoll_instances(server.pid()).empty();
+  return uses_epoll && client.server_fd() ? "; fd " + std::to_string(*client.server_fd()) + " is in no interest list" : "";
 }
 
 // How a connection stands that its client has finished and the server has not ended. The FIN came alone: once it is no longer
@@ -38,8 +40,8 @@ std::string registered(Server& server, const Client& client) {
 std::string not_ended(const Client& client) {
   const auto side = client.server_side().value_or(probe::SocketState{});
   const bool end_was_read = side.inode != 0 && side.tcp_state == TCP_CLOSE_WAIT && side.unread == 0 && !side.end_unread;
-  return end_was_read ? "A read has told your server of the end, and the connection is still open."
-                      : "The connection was not ended; " + client.unread_text() + ".";
+  return end_was_read ? "A read has told your server of the end, and the connection is still open"
+                      : "The connection was not ended; " + client.unread_text();
 }
 
 LAB_CHECK("echo-small") {
@@ -50,10 +52,11 @@ LAB_CHECK("echo-small") {
   const std::string did = "connected and sent " + grouped(line.size()) + " bytes";
 
   if (const Wait wait = fixture::echo(client, line); !wait || client.received().size() < line.size()) {
-    const std::string back = grouped(client.received().size()) + " of " + grouped(line.size()) + " bytes came back";
+    const std::size_t got = client.received().size();
+    const std::string back = (got == 0 ? "none" : grouped(got)) + " of the " + grouped(line.size()) + " bytes came back";
     report::Story story{"One client " + did + ".",
                         wait ? "The server ended the connection " + client.ending() + " after " + back + "."
-                             : "Only " + back + "; " + client.unread_text() + registered(server, client) + ".",
+                             : "So far " + back + "; " + client.unread_text() + registered(server, client) + ".",
                         "The same bytes come back."};
     if (wait) check.fail("no-answer", std::move(story));
     check.stalled(wait, client.accepted() || !check.lists("not-accepted") ? "no-answer" : "not-accepted", std::move(story));
@@ -70,7 +73,7 @@ LAB_CHECK("echo-small") {
                       client.received().size() > line.size()
                           ? grouped(client.received().size() - line.size()) + " bytes came that nobody had sent."
                       : wait ? "The connection ended " + client.ending() + "."
-                             : not_ended(client),
+                             : not_ended(client) + registered(server, client) + ".",
                       "recv returns 0 at the client's end; the server then closes the connection."};
   if (client.received().size() > line.size()) check.fail("wrong-bytes", std::move(story));
   if (wait.stall == Stall::spinning) {  // it was asked for nothing else: the end is what it goes round with

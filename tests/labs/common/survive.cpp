@@ -260,7 +260,7 @@ void must_not_sleep_meanwhile(Server& server, Client& client, const std::string&
     if (slept)
       server.check().fail("emfile-sleeps",
                           {did + " Then one that was connected before sent 8 bytes.",
-                           "They lie unread, and no thread waits for them: the server is " + server.doing() + ".",
+                           "The 8 bytes lie unread, and no thread waits for them: the server is " + server.doing() + ".",
                            "The loop goes back to its wait, which has a timeout for accepting again."});
     if (!client.receive(before + 8) || client.over()) return;
   }
@@ -310,10 +310,20 @@ void serve_again(Server& server, Client& waiting, const std::string& did) {
   require_service(newcomer, "emfile-never-retries", free_again);
 }
 
-// What became of a client that waits in the queue no longer.
-std::string took_or_hung_up(Client& client) {
-  client.take();
-  return client.over() ? "It hung up on the one more" : "It took the one more";
+// At the limit, with a thread that calls accept again and again: in vain for a client that stays in the queue, or although nobody
+// is left there.
+Story calls_accept_in_vain(Server& server, Client& waiting, const std::string& did, const std::string& share) {
+  const std::string runnable = " A thread is runnable " + share + " of the time.";
+  if (probe::accept_queue_length(server.listener()) > 0)
+    return {did, "accept fails with EMFILE, leaves the client in the queue, and is called again at once." + runnable,
+            "The server looks away from the listening socket until a descriptor is free or some time has passed."};
+  waiting.take();
+  return {did,
+          std::string("Your server ") + (waiting.over() ? "hung up on" : "took") +
+              " the newcomer and calls accept again, although nobody waits. At the limit accept does not look at the queue: it "
+              "fails with EMFILE at once." +
+              runnable,
+          "It goes back to its wait after one accept: if more clients wait, it is told so again."};
 }
 
 // Right designs at the limit: wait (a timer, a pause until somebody leaves, a sleeping acceptor), hang up on the newcomer (a
@@ -335,14 +345,7 @@ LAB_CHECK("accept-emfile") {
   const std::string expected = "accept fails with EMFILE. The clients that are there are served on, without a busy loop.";
   must_be_alive(server, "emfile-is-fatal", did, expected);
   if (const fixture::Spin spin = fixture::spins(server); spin.spinning)
-    check.fail("emfile-spin",
-               {did,
-                (probe::accept_queue_length(server.listener()) > 0
-                     ? "accept fails with EMFILE, leaves the client in the queue, and is called again at once: "
-                     : took_or_hung_up(waiting) + " and calls accept again, although nobody waits: at the limit accept does not "
-                                                  "look at the queue, it fails with EMFILE at once: ") +
-                    ("a thread is runnable " + spin.percent() + " of the time."),
-                "The server looks away from the listening socket until a descriptor is free or some time has passed."});
+    check.fail("emfile-spin", calls_accept_in_vain(server, waiting, did, spin.percent()));
   must_be_alive(server, "emfile-is-fatal", did, expected);
   if (check.lists("emfile-sleeps")) must_not_sleep_meanwhile(server, clients.front(), did);
   serve_on(server, clients, did);

@@ -34,10 +34,11 @@ void come_and_leave(Server& server, bool by_reset) {
 
   // First the FIN, so that the server closes; then the reset, which makes a registration that is left report EPOLLHUP as well.
   by_reset ? leaver.reset() : leaver.finish();
-  report::Story story{
-      "A client was served as " + fd + (by_reset ? " and reset its connection" : " and left") +
-          ", while another process held a duplicate of that socket.",
-      "", "epoll_ctl(EPOLL_CTL_DEL) comes before close: a registration lives as long as the socket, not as its number."};
+  report::Story story{"A client was served as " + fd + (by_reset ? " and reset its connection" : " and left") +
+                          ", while another process held a duplicate of that socket.",
+                      "",
+                      "On every path (end, reset, eviction) epoll_ctl(EPOLL_CTL_DEL) comes before close: a registration lives as "
+                      "long as the socket, not as its number."};
   const Wait closed = fixture::until_closed(server, [&] { return !probe::descriptor_of_socket(server.pid(), before.inode); });
   if (!closed) {
     story.server_did = "It did not close " + fd + ".";
@@ -63,9 +64,9 @@ void come_and_leave(Server& server, bool by_reset) {
                         ": reports about the old socket still arrive, and yours takes them for the new client.";
     check.fail("stale-registration-hits-newcomer", std::move(story));
   }
-  story.server_did += spin.spinning
-                          ? ", and reports a socket that you no longer have: it used " + spin.percent() + " of a processor."
-                          : ", reporting a socket that you no longer have.";
+  story.server_did +=
+      spin.spinning ? ", and reports a socket that you no longer have: your server used " + spin.percent() + " of a processor."
+                    : ", reporting a socket that you no longer have.";
   check.fail("stale-registration", std::move(story));
 }
 

@@ -60,7 +60,19 @@ LAB_CHECK("eagain-is-not-the-end") {
   if (client.over())
     check.fail("eagain-taken-for-end", {did, "The connection ended " + client.ending() + " right after the answer.",
                                         "EAGAIN says that nothing is there now. The end is a recv that returns 0."});
-  fixture::require_service(client, "second-answer-missing", did);
+  // What is kept from one message to the next (a length, an offset) shows in the second one.
+  const std::size_t first = client.received().size();
+  const std::string line = check.text(check.draw(5, 40));
+  const Wait wait = fixture::echo(client, line);
+  const std::string got = client.received().substr(first);
+  if (wait && got == line) return;
+  const bool its_end = got.size() < line.size() && line.ends_with(got);
+  report::Story story{did + " Then the same client sent " + grouped(line.size()) + " bytes more.",
+                      (got.empty() ? "None" : (its_end ? "Only the last " : "") + grouped(got.size())) + " of them came back; " +
+                          (client.over() ? "the connection ended " + client.ending() : client.unread_text()) + ".",
+                      "The second message is answered like the first: nothing of that one is left, no length and no offset."};
+  if (!wait) check.stalled(wait, "second-answer-missing", std::move(story));
+  check.fail("second-answer-missing", std::move(story));
 }
 
 std::string mask_of(const probe::Registration& entry) {

@@ -67,7 +67,7 @@ void two_at_once(Server& server) {
     if (wait && right == client.sent()) continue;
     report::Story story{"Two clients sent " + grouped(clients.front().sent()) + " and " + grouped(clients.back().sent()) +
                             " bytes. Only when both had output waiting in your server did they read.",
-                        "Client " + std::to_string(i + 1) + " got " + grouped(back) + " bytes, and only the first " +
+                        (i == 0 ? "The first one got " : "The second one got ") + grouped(back) + " bytes, and only the first " +
                             grouped(right) + " are its own" +
                             (client.over() ? "; then its connection ended " + client.ending() : "") + ".",
                         "What waits for one client is kept apart from what waits for another."};
