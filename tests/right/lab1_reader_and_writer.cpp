@@ -1,6 +1,5 @@
 // right: lab 1, two threads a connection: one sleeps in recv, the other in send, a bounded queue between them
 // blamed without hangs-up-at-the-limit: accept-emfile emfile-never-retries
-// blamed without bytes-on-the-way: echo-large stream-broken
 // blamed without duplicated-connection: model-thread wrong-model
 #include <sys/socket.h>
 #include <unistd.h>

@@ -132,7 +132,10 @@ LAB_CHECK("model-epoll-level") {
     if (!thread || probe::kind_of(thread->call) == probe::CallKind::epoll) continue;
     const bool in_read = probe::kind_of(thread->call) == probe::CallKind::read;  // after a report: the connection is blocking
     check.fail(in_read ? "blocking-connection" : "wrong-model",
-               {did, name + " is registered, but the thread that waits for it is " + probe::describe(*thread) + ".", expected});
+               {did,
+                name + " is registered, but the thread that waits for it is " + probe::describe(*thread) +
+                    (in_read ? ": it was called again although nothing more was reported." : "."),
+                in_read ? "One recv for each report, on a socket that does not block; then back to epoll_wait." : expected});
   }
   stays_level_triggered(server, expected);
 }
