@@ -16,6 +16,7 @@
 
 #include "base/errno_text.h"
 #include "base/unique_fd.h"
+#include "inject/injector.h"
 #include "net/net.h"
 #include "probe/process.h"
 #include "probe/sockets.h"
@@ -151,6 +152,7 @@ std::vector<Ability> look_at_machine() {
       tried("fdinfo", "a server's interest list (/proc/PID/fdinfo)", false, [&] { return try_registrations(pid, epoll.get()); }),
       tried("schedstat", "a server's time on a processor (/proc/PID/schedstat)", true, [&] { return try_schedstat(pid); }),
       tried("sock_diag", "the kernel's side of a connection (sock_diag)", true, try_sock_diag),
+      {"inject", "a server's calls held and failed", inject::ability().found, inject::ability().method.has_value(), false, 0},
       descriptors_left(),
       threads_left()};
 }
