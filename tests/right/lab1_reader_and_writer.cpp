@@ -25,11 +25,13 @@ class Connection {
   // The reader has a number of its own for the same socket.
   explicit Connection(int fd) : in_(dup(fd)), out_(fd) {}
 
-  void run() {
+  void run() try {
     if (!in_) return;  // no number left: hung up on
     std::thread writer([this] { write_all(); });
     read_all();
     writer.join();
+  } catch (const std::system_error&) {
+    // no second thread to be had: hung up on
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "fixture/client.h"
 #include "fixture/environment.h"
+#include "fixture/orders.h"
 #include "fixture/slow.h"
 #include "fixture/spin.h"
 
@@ -214,8 +215,22 @@ LAB_CHECK("fd-leak") {
        "Every connection that has ended is closed, on every path."});
 }
 
+// What other systems say of such a client, and Linux of some network errors: accept itself fails.
+void one_accept_fails(Server& server, Client& bystander) {
+  fixture::FailOnce failing(server, inject::Kind::accept, ECONNABORTED);
+  const Client client(server);
+  server.until([&] { return failing.done(); });
+  if (!failing.done()) return;  // it was accepted by a call that slept already, and no other has come
+  server.until_idle();
+  const std::string did = "One call of accept failed with ECONNABORTED: a connection that had waited was gone.";
+  must_be_alive(server, "dead-client-is-fatal", did, "That says something about one client: accept the next.");
+  require_service(bystander, "dead-client-is-fatal", did);
+  Client newcomer(server);
+  require_service(newcomer, "dead-client-is-fatal", did);
+}
+
 LAB_CHECK("dead-before-accept") {
-  Server server(check);
+  Server server(check, {.environment = {}, .injected = true});
   Client bystander(server);
   require_service(bystander, "dead-client-is-fatal", "The server was started.");
   server.until_idle();
@@ -230,6 +245,7 @@ LAB_CHECK("dead-before-accept") {
   must_be_alive(server, "dead-client-is-fatal", did, "Each of them costs one failed read, no more.");
   require_service(alive, "dead-client-is-fatal", did);
   require_service(bystander, "dead-client-is-fatal", did);
+  one_accept_fails(server, bystander);
 }
 
 // Whoever sleeps through a report delays everybody. Bytes make the thread that waits for them runnable at once: so when they lie

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <semaphore>
 #include <system_error>
 #include <thread>
 
 #include "fixture/environment.h"
+#include "fixture/orders.h"
 #include "fixture/slow.h"
 
 namespace {
@@ -266,6 +268,122 @@ LAB_CHECK("thread-leak") {
                   " memory mappings stayed behind, two for each client: a thread's stack and its guard page. The server has " +
                   thread_count(server) + " left.",
               "Each thread is detached, or joined when it has ended; then its stack is released."});
+}
+
+// --- fd-by-address ---
+
+// "2 threads are asleep in recv(fd 6)": how many wait for one connection, which may be one too many.
+std::string readers_of(Server& server, const Client& client) {
+  const auto fd = client.server_fd();
+  if (!fd) return "the server does not hold it";
+  const auto threads = server.threads();
+  const auto count = std::count_if(threads.begin(), threads.end(), [&](const auto& thread) {
+    return thread.asleep() && probe::kind_of(thread.call) == probe::CallKind::read && static_cast<int>(thread.args[0]) == *fd;
+  });
+  return (count == 0   ? "no thread reads"
+          : count == 1 ? "one thread reads"
+                       : grouped(static_cast<std::uint64_t>(count)) + " threads read") +
+         (" fd " + std::to_string(*fd));
+}
+
+void require_both(Client& first, Client& second, const std::string& did) {
+  Server& server = *Server::current();
+  Check& check = server.check();
+  for (Client* client : {&first, &second}) {
+    const std::string line = check.text(check.draw(5, 40));
+    const Wait wait = fixture::echo(*client, line);
+    if (wait && client->received() == line) continue;
+    const std::string name = client == &first ? "client 1" : "client 2";
+    report::Story story{
+        did + " Then both ran, and " + name + " sent " + grouped(line.size()) + " bytes.",
+        client->over() ? "The connection of " + name + " ended " + client->ending()
+                       : name + " got no answer: " + client->unread_text(),
+        "Each thread is given its descriptor by value, or in memory that nobody changes: it reads its own client."};
+    story.server_did[0] = static_cast<char>(std::toupper(story.server_did[0]));
+    story.server_did += ". Of client 1, " + readers_of(server, first) + "; of client 2, " + readers_of(server, second) + ".";
+    if (!wait) check.stalled(wait, "fd-by-address", std::move(story));
+    check.fail("fd-by-address", std::move(story));
+  }
+}
+
+// T1: threads are held before they come to the student's first line. When the second client's thread is started, whatever its
+// creator still had to write about it is written. A server that waits for its thread before it accepts again sleeps until we
+// release it, and one whose threads were there before has nothing to hold: both are right.
+LAB_CHECK("fd-by-address") {
+  Server server(check, {.environment = {}, .injected = true});
+  Client earlier(server);
+  fixture::require_service(earlier, "fd-by-address", "The server was started.");
+  server.until_idle();
+
+  fixture::HoldAll hold(server, inject::Kind::thread_start);
+  Client first(server);
+  server.until([&] { return !hold.held().empty(); });
+  const std::size_t held = hold.held().size();
+  Client second(server);
+  server.until([&] { return hold.held().size() > held; });
+  check.measured("threads_held", static_cast<double>(hold.held().size()));
+  hold.release();
+  require_both(
+      first, second,
+      "Client 1 connected; before its thread came to its first line, client 2 connected and was given a thread as well.");
+}
+
+// --- thread-creation-fails ---
+
+// It was not to be served at once. Later, or hung up on, is as right.
+void require_an_end(Server& server, Client& unlucky, std::size_t size, const std::string& did) {
+  const auto patience = fixture::Clock::now() + std::chrono::seconds(3);
+  const auto settled = [&] {
+    unlucky.take();
+    return unlucky.over() || unlucky.received().size() >= size;
+  };
+  Wait wait = server.until(settled);
+  while (wait.stall == Stall::asleep && server.wakes_by_clock() && fixture::Clock::now() < patience) wait = server.until(settled);
+  if (wait) return;
+  const auto fd = unlucky.server_fd();
+  server.check().stalled(wait, "thread-failure-forgets-client",
+                         {did + " Others were served on.",
+                          "Its connection is still open" + (fd ? " as fd " + std::to_string(*fd) : std::string()) + ": " +
+                              unlucky.unread_text() + ".",
+                          "A client that gets no thread is hung up on (its descriptor is closed), or served later."});
+}
+
+// Returns false when so many threads are not created for one client.
+bool fail_creation(Server& server, Client& bystander, int which) {
+  constexpr const char* kFatal = "thread-failure-is-fatal";
+  Check& check = server.check();
+  server.until_idle();
+  const std::string line = check.text(check.draw(5, 40));
+  fixture::FailOnce failing(server, inject::Kind::thread_creation, EAGAIN, which);
+  Client unlucky(server);
+  unlucky.push(line);
+  const auto served = [&] {
+    unlucky.take();
+    return unlucky.over() || unlucky.received().size() >= line.size();
+  };
+  server.until([&] { return failing.done() || served(); });
+  if (!failing.done()) return false;
+  const std::string did = "A client connected and sent " + grouped(line.size()) + " bytes; the creation of " +
+                          (which == 1 ? "its thread" : "a further thread for it") + " failed with EAGAIN.";
+  server.until_idle();
+  if (server.gone())
+    check.fail(kFatal, {did, "Your server " + server.ending() + ".", "That client gets no thread; all others are served on."});
+  fixture::require_service(bystander, kFatal, did);
+  Client newcomer(server);
+  fixture::require_service(newcomer, kFatal, did);
+  require_an_end(server, unlucky, line.size(), did);
+  return true;
+}
+
+// T3. Some create more than one thread for a client: each of them fails in turn. Those that were created beforehand never do.
+LAB_CHECK("thread-creation-fails") {
+  constexpr int kMost = 4;
+  Server server(check, {.environment = {}, .injected = true});
+  Client bystander(server);
+  fixture::require_service(bystander, "thread-failure-is-fatal", "The server was started.");
+  int failed = 0;
+  while (failed < kMost && fail_creation(server, bystander, failed + 1)) ++failed;
+  check.measured("creations_failed", failed);
 }
 
 }  // namespace
