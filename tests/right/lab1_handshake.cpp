@@ -1,4 +1,6 @@
 // right: lab 1, threads are given the address of the accept loop's variable, which waits until they have said that they read it
+// blamed without waits-for-its-thread: fd-by-address fd-by-address
+// blamed without serves-later: thread-creation-fails thread-failure-forgets-client
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
