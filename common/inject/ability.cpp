@@ -66,7 +66,7 @@ Ability find() {
   const std::string seccomp = forced != nullptr && forced == std::string("preload") ? "left out" : try_seccomp();
   if (seccomp.empty()) return {Method::seccomp, "by seccomp notification"};
   const std::string preload = try_preload();
-  if (preload.empty()) return {Method::preload, "by a preloaded library; seccomp notification: " + seccomp};
+  if (preload.empty()) return {Method::preload, "by a preloaded library only; seccomp notification: " + seccomp};
   return {std::nullopt, "seccomp notification: " + seccomp + "; preloaded library: " + preload};
 }
 
