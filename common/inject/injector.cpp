@@ -35,13 +35,17 @@ Injector::~Injector() {
   thread_.join();
 }
 
+Answer Injector::ask(const Call& call) noexcept try { return orders_(call); } catch (...) {
+  return go_on();
+}
+
 void Injector::run() {
   while (auto question = exchange_->next()) {
     std::lock_guard lock(mutex_);
     Answer answer;
     if (orders_) {
       exchange_->complete(question->call);
-      if (question->call.kind != Kind::other) answer = orders_(question->call);
+      if (question->call.kind != Kind::other) answer = ask(question->call);
     }
     if (answer.action == Answer::Action::hold)
       held_.push_back({question->id, question->call});

@@ -57,7 +57,8 @@ inline Answer hold() { return {Answer::Action::hold, 0, 0}; }
 // A read or write of a stream socket. One that cannot be done at once goes on as it is.
 inline Answer shorten_to(std::size_t bytes) { return {Answer::Action::shorten, 0, bytes}; }
 
-// Called on the injector's thread for every call that is asked about; must not wait for anything.
+// Called on the injector's thread for every call that is asked about; must not wait for anything. When it throws the call goes
+// on.
 using Orders = std::function<Answer(const Call&)>;
 
 enum class Method { seccomp, preload };
@@ -114,6 +115,7 @@ class Injector {
     Call call;
   };
   void run();
+  Answer ask(const Call& call) noexcept;
 
   std::unique_ptr<Exchange> exchange_;
   mutable std::mutex mutex_;  // guards orders_ and held_
