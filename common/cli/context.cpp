@@ -1,6 +1,7 @@
 #include "cli/context.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -73,6 +74,12 @@ std::string shell_word(const std::string& word) {
   std::string quoted = "'";
   for (char letter : word) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return quoted + "'";
+}
+
+void refuse_unwritable(const char* option, const std::string& path) {
+  const auto folder = std::filesystem::absolute(path).parent_path();
+  if (std::filesystem::is_directory(path) || access(folder.c_str(), W_OK) < 0)
+    throw UserError(fmt::format("{}: {} cannot be written; it takes the path of a file", option, path));
 }
 
 const report::CheckSpec& chosen_check(const report::LabSpec& lab, const std::string& id) {

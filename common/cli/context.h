@@ -40,6 +40,9 @@ void say(const std::vector<std::string>& pieces);
 // A word as a shell takes it: quoted when it has to be.
 std::string shell_word(const std::string& word);
 
+// Before work that would be lost: `path`, given to `option`, is a file that can be written. Throws UserError.
+void refuse_unwritable(const char* option, const std::string& path);
+
 // The check with that id. Throws UserError.
 const report::CheckSpec& chosen_check(const report::LabSpec& lab, const std::string& id);
 

@@ -16,6 +16,7 @@
 #include "grade/machine.h"
 #include "grade/printer.h"
 #include "grade/runner.h"
+#include "report/junit.h"
 #include "server_flags.h"
 
 namespace cli {
@@ -30,6 +31,7 @@ struct Options {
   std::vector<std::string> only;
   std::vector<std::string> skip;
   std::string json;
+  std::string junit;
   std::optional<std::uint64_t> seed;
   bool attach = false;
   std::string exit_on = "fail";
@@ -120,8 +122,9 @@ grade::PrinterOptions printer_options(const Options& options, const report::LabS
   return printing;
 }
 
-void keep(const Options& options, const report::Record& record) {
+void keep(const Options& options, const report::LabSpec& spec, const report::Record& record) {
   if (!options.json.empty()) report::write_record(options.json, record);
+  if (!options.junit.empty()) report::write_junit(options.junit, record, spec, repeat_command(options, spec));
   if (!options.own()) return;
   const auto store = progress_store();
   store.save_record(record);
@@ -153,16 +156,9 @@ report::Record record_without_build(const grade::RunOptions& run, const report::
   return report::record_of(lab, std::move(results), run.seed);
 }
 
-// Before a run that would be lost.
-void refuse_what_cannot_be(const Options& options) {
-  if (options.json.empty()) return;
-  const auto folder = fs::absolute(options.json).parent_path();
-  if (fs::is_directory(options.json) || access(folder.c_str(), W_OK) < 0)
-    throw UserError(fmt::format("--json: {} cannot be written; it takes the path of a file", options.json));
-}
-
 int grade_lab(const Options& options) {
-  refuse_what_cannot_be(options);
+  if (!options.json.empty()) refuse_unwritable("--json", options.json);
+  if (!options.junit.empty()) refuse_unwritable("--junit", options.junit);
   signal(SIGPIPE, SIG_IGN);  // whoever reads our output may leave early; the record is kept all the same
   const auto lab = chosen_lab(options.lab);
   const std::uint64_t seed = options.seed.value_or(random_seed());
@@ -173,7 +169,7 @@ int grade_lab(const Options& options) {
     const auto build = grade::build_server(source.path, source.name);
     if (!build.ok) {
       const auto record = record_without_build(run, lab, build.first_error);
-      keep(options, record);
+      keep(options, lab, record);
       printer.build_failure(build, record);
       return report::exit_status(record, exit_on(options));
     }
@@ -190,7 +186,7 @@ int grade_lab(const Options& options) {
   printer.clear_progress();
   if (result.interrupted_by != 0) end_by(result.interrupted_by);
   const auto record = report::record_of(lab, std::move(result.checks), seed);
-  keep(options, record);
+  keep(options, lab, record);
   printer.finish(record);
   return report::exit_status(record, exit_on(options));
 }
@@ -207,6 +203,7 @@ void set_up_grade(Words& words) {
   words.list("--check", options->only, "Only these checks, separated by commas");
   words.list("--skip", options->skip, "Not these checks; those that need them take them for passed");
   words.optional("--json", options->json, "Write the record to this file");
+  words.optional("--junit", options->junit, "Write the results as JUnit XML to this file");
   words.optional("--seed", options->seed, "Repeat the run that had this seed");
   words.flag("--attach", options->attach, "Say the server's pid and wait for Enter before the first check");
   words.positive("--jobs", options->jobs, 1000, "Checks that run at once");

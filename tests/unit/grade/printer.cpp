@@ -4,8 +4,8 @@
 
 #include <sstream>
 
-#include "server_flags.h"
 #include "support/files.h"
+#include "support/golden.h"
 
 namespace {
 
@@ -69,13 +69,6 @@ report::Outcome short_write() {
   return outcome;
 }
 
-// Compares with tests/golden/<name>; LAB_UPDATE_GOLDEN=1 in the environment writes the file anew instead.
-void check_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(kSourceDir) + "/tests/golden/" + name;
-  if (std::getenv("LAB_UPDATE_GOLDEN") != nullptr) files::write(path, text);
-  CHECK_MESSAGE(files::read(path) == text, name << " differs (LAB_UPDATE_GOLDEN=1 writes it anew); now:\n" << text);
-}
-
 TEST_CASE("a failure in six parts; the groups behind it are summed up") {
   Scene scene;
   scene.add(Verdict::pass);
@@ -83,7 +76,7 @@ TEST_CASE("a failure in six parts; the groups behind it are summed up") {
   scene.add(short_write());
   scene.add(Verdict::skipped, "needs short-write");
   scene.add(Verdict::pass);
-  check_golden("grade-failure.txt", scene.print());
+  golden::check("grade-failure.txt", scene.print());
 }
 
 TEST_CASE("text is wrapped at the terminal's width") {
@@ -94,7 +87,7 @@ TEST_CASE("text is wrapped at the terminal's width") {
   scene.add(short_write());
   scene.add(Verdict::skipped, "needs short-write");
   scene.add(Verdict::pass);
-  check_golden("grade-failure-narrow.txt", scene.print());
+  golden::check("grade-failure-narrow.txt", scene.print());
 }
 
 TEST_CASE("colours") {
@@ -103,13 +96,13 @@ TEST_CASE("colours") {
   scene.add(Verdict::pass);
   scene.add(Verdict::fail);
   for (int i = 0; i < 3; ++i) scene.add(Verdict::skipped, "needs eintr");
-  check_golden("grade-colours.txt", scene.print());
+  golden::check("grade-colours.txt", scene.print());
 }
 
 TEST_CASE("full marks") {
   Scene scene;
   for (int i = 0; i < 5; ++i) scene.add(Verdict::pass);
-  check_golden("grade-full.txt", scene.print());
+  golden::check("grade-full.txt", scene.print());
 }
 
 TEST_CASE("undecided points stand apart") {
@@ -117,7 +110,7 @@ TEST_CASE("undecided points stand apart") {
   for (int i = 0; i < 3; ++i) scene.add(Verdict::pass);
   scene.add(Verdict::unsure, "needs 5100 descriptors for a process: hard limit 4096 (ulimit -Hn)");
   scene.add(Verdict::infra, "the suite ended with signal 11 (Segmentation fault) and gave no verdict; it wrote nothing");
-  check_golden("grade-undecided.txt", scene.print());
+  golden::check("grade-undecided.txt", scene.print());
 }
 
 TEST_CASE("only what was asked for is shown, and no hint for somebody else's server") {
@@ -130,7 +123,7 @@ TEST_CASE("only what was asked for is shown, and no hint for somebody else's ser
   scene.add(short_write());
   scene.add(Verdict::skipped, "not asked for", false);
   scene.add(Verdict::skipped, "not asked for", false);
-  check_golden("grade-asked.txt", scene.print());
+  golden::check("grade-asked.txt", scene.print());
 }
 
 TEST_CASE("the progress line is rewritten, and gone when a result is shown") {
