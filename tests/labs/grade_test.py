@@ -4,13 +4,13 @@
   grade_test.py mutant PATCH       a wrong server: every check before the one that PATCH names passes, that one fails with its diagnosis
   grade_test.py right FILE         a right server in an unusual style: no point is lost
   grade_test.py guard FILE CARE CHECK DIAGNOSIS   the same server is blamed as soon as that care is taken away (LAB_SUITE_WITHOUT)
-  grade_test.py foreign LAB SKIP COMMAND...   a right server that is not ours ({port}): no point is lost but for the checks in SKIP (or -)
+  grade_test.py foreign NAME       a right server that is not ours: no point is lost but for the checks that do not apply to it
   grade_test.py solution LAB       the reference: every point, with two seeds
   grade_test.py starter LAB        the starter: nothing passes, and the first check says why
   grade_test.py plain LAB          the suite as a plain doctest program: the reference passes, the starter does not and says why
   grade_test.py seed PATCH         the sizes in the story follow the seed
 
-The variables LAB_PROGRAM (bin/lab), LAB_SOURCE (the project) and LAB_COMPILE (a command line with @SOURCE@ and @OUTPUT@) come from CMake."""
+What it reads from the environment is in known_servers.py."""
 import json
 import os
 import pathlib
@@ -21,40 +21,20 @@ import sys
 import tempfile
 import time
 
-SOURCE = pathlib.Path(os.environ["LAB_SOURCE"])
-EXCUSED = "excused from nc"  # in the second line of a patch whose fault keeps a single client from being answered
-
-
-def fail(text):
-    sys.exit(f"FAILED: {text}")
-
-
-def lab_of(number):
-    folder = next(SOURCE.glob(f"labs/{number:02d}-*"))
-    return json.loads((folder / "lab.json").read_text())
-
-
-def compile_server(source, output):
-    words = [w.replace("@SOURCE@", str(source)).replace("@OUTPUT@", str(output)) for w in os.environ["LAB_COMPILE"].split("|")]
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode != 0 or done.stderr:
-        fail(f"{source} does not compile without a warning:\n{done.stderr}")
+import known_servers as known
+from known_servers import SOURCE, check_of, compile_server, fail
 
 
 def grade(number, *arguments):
     with tempfile.TemporaryDirectory() as folder:
         record = pathlib.Path(folder, "record.json")
         done = subprocess.run(
-            [os.environ["LAB_PROGRAM"], "grade", str(number), "--json", record, *map(str, arguments)], capture_output=True, text=True
+            [known.LAB_PROGRAM, "grade", str(number), "--json", record, *map(str, arguments)], capture_output=True, text=True
         )
         if not record.exists():
             fail(f"no record; exit status {done.returncode}\n{done.stdout}{done.stderr}")
         print(done.stdout)
         return json.loads(record.read_text()), done
-
-
-def check_of(record, name):
-    return next(check for check in record["checks"] if check["id"] == name)
 
 
 def echoes(server):
@@ -80,35 +60,19 @@ def echoes(server):
     return False
 
 
-def patched(patch, folder):
-    """The lab's number, the expectation, and the path of the wrong server's source."""
-    head = patch.read_text().splitlines()[:2]
-    expected = re.fullmatch(r"# expect: (\S+) (\S+)", head[0])
-    if not expected:
-        fail(f"{patch}: the first line is not '# expect: CHECK DIAGNOSIS'")
-    name = patch.parent.parent.name
-    copy = pathlib.Path(folder, "solutions", name, "server.cpp")
-    copy.parent.mkdir(parents=True)
-    copy.write_bytes((SOURCE / "solutions" / name / "server.cpp").read_bytes())
-    done = subprocess.run(["patch", "--fuzz=0", "-p1", "--silent", "-i", patch.resolve()], cwd=folder, capture_output=True, text=True)
-    if done.returncode != 0:
-        fail(f"{patch} does not apply:\n{done.stdout}")
-    return int(name[:2]), expected[1], expected[2], copy, EXCUSED in head[1]
-
-
 def built(patch, folder):
-    number, check, diagnosis, source, excused = patched(patch, folder)
+    """The lab's number, the path of the wrong server, and what is expected of it."""
     server = pathlib.Path(folder, "server")
-    compile_server(source, server)
-    return number, check, diagnosis, server, excused
+    known.compile_mutant(patch, server)
+    return int(patch.parent.parent.name[:2]), server, known.expectation(patch)
 
 
 def mutant(patch):
     with tempfile.TemporaryDirectory() as folder:
-        number, name, diagnosis, server, excused = built(pathlib.Path(patch), folder)
+        number, server, (name, diagnosis, excused) = built(pathlib.Path(patch), folder)
         if not excused and not echoes(server):
             fail("it does not echo a line for nc")
-        order = [check["id"] for check in lab_of(number)["checks"]]
+        order = [check["id"] for check in known.lab_of(number)["checks"]]
         earlier = order[: order.index(name)]
         record, _ = grade(number, "--server", server, "--check", ",".join(earlier + [name]))
         for other in earlier:
@@ -128,31 +92,31 @@ def full_marks(record, skipped=()):
 
 
 def right(file):
-    head = re.match(r"// right: lab (\d+)", pathlib.Path(file).read_text())
-    if not head:
+    number = known.right_lab(pathlib.Path(file))
+    if not number:
         fail(f"{file}: the first line is not '// right: lab N, <design>'")
     with tempfile.TemporaryDirectory() as folder:
         server = pathlib.Path(folder, "server")
         compile_server(file, server)
-        record, _ = grade(int(head[1]), "--server", server)
+        record, _ = grade(number, "--server", server)
         full_marks(record)
 
 
 def guard(file, care, check, diagnosis):
-    head = re.match(r"// right: lab (\d+)", pathlib.Path(file).read_text())
     os.environ["LAB_SUITE_WITHOUT"] = care
     with tempfile.TemporaryDirectory() as folder:
         server = pathlib.Path(folder, "server")
         compile_server(file, server)
-        got = check_of(grade(int(head[1]), "--server", server, "--check", check)[0], check)
+        got = check_of(grade(known.right_lab(pathlib.Path(file)), "--server", server, "--check", check)[0], check)
     if got["verdict"] != "FAIL" or got["diagnosis"] != diagnosis:
         fail(f"without the care {care}, {check} was expected to blame it for {diagnosis}; got {got}")
 
 
-def foreign(number, skip, *command):
-    arguments = ["--server", " ".join(command)] + ([] if skip == "-" else ["--skip", skip])
-    record, done = grade(int(number), *arguments)
-    full_marks(record, skip.split(","))
+def foreign(name):
+    server = next(server for server in known.foreign_servers() if server.name == f"foreign.{name}")
+    skip = ["--skip", ",".join(server.skip)] if server.skip else []
+    record, done = grade(server.lab, *server.arguments(None), *skip)
+    full_marks(record, server.skip)
     if done.returncode != 0:
         fail(f"exit status {done.returncode}")
 
@@ -178,10 +142,10 @@ def starter(number):
 
 
 def plain(number):
-    suite = pathlib.Path(os.environ["LAB_PROGRAM"]).parent / f"suite_{int(number):02d}"
-    labs, name = SOURCE / "labs", next(SOURCE.glob(f"labs/{int(number):02d}-*")).name
+    suite = pathlib.Path(known.LAB_PROGRAM).parent / f"suite_{int(number):02d}"
+    lab = known.lab_folder(int(number))
     with tempfile.TemporaryDirectory() as folder:
-        for source, passes in ((SOURCE / "solutions" / name / "server.cpp", True), (labs / name / "starter.cpp", False)):
+        for source, passes in ((SOURCE / "solutions" / lab.name / "server.cpp", True), (lab / "starter.cpp", False)):
             server = pathlib.Path(folder, "server")
             compile_server(source, server)
             done = subprocess.run([suite], capture_output=True, text=True, env={**os.environ, "LAB_SUITE_SERVER": str(server), "TMPDIR": folder})
@@ -196,7 +160,7 @@ def plain(number):
 
 def seed(patch):
     with tempfile.TemporaryDirectory() as folder:
-        number, name, _, server, _ = built(pathlib.Path(patch), folder)
+        number, server, (name, *_) = built(pathlib.Path(patch), folder)
         stories = [
             check_of(grade(number, "--server", server, "--check", name, "--seed", value)[0], name)["story"]["did"] for value in (11, 11, 12)
         ]
