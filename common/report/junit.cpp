@@ -159,7 +159,7 @@ class Writer {
     part("Expected", outcome.story.expected);
     part("Cause", outcome.cause);
     if (hint) part("Pitfall", fmt::format("{}: {}", hint->name, hint->reason));
-    const bool about_the_check = lost(result) && outcome.verdict != Verdict::build;
+    const bool about_the_check = lost(result) && outcome.verdict != Verdict::build && !lab_.is_general(outcome.diagnosis);
     const CheckSpec* check = about_the_check ? lab_.find(outcome.check) : nullptr;
     if (check != nullptr) part("Read", lab_.where_to_read(*check) + (hint && !hint->man.empty() ? "; " + hint->man : ""));
     part("Again", fmt::format("{} --check {} --seed {}", command_, outcome.check, record_.seed));

@@ -13,11 +13,14 @@ import pwd
 import re
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import xml.etree.ElementTree
 
 import terminal
 
@@ -37,6 +40,18 @@ def environment(**more):
 def lab(*arguments, before=(), limits=None, **more):
     return subprocess.run([*before, TOP / "lab", *arguments], env=environment(**more), cwd=TOP, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=GUARD, preexec_fn=limits)
+
+
+def alive_in_session(session):
+    """The processes of that session, as /proc shows them; those that are dead and wait to be collected do not count."""
+    alive = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            name, fields = entry.read_text().rsplit(")", 1)
+            state, _, _, of_session, *_ = fields.split()
+            if int(of_session) == session and state not in "ZX":
+                alive.append(name)
+    return alive
 
 
 class LabProgram(unittest.TestCase):
@@ -188,6 +203,138 @@ class LabProgram(unittest.TestCase):
             for line in screen.replace("\r\n", "\n").split("\n"):
                 if "Again" not in line:  # a command is copied
                     self.assertLessEqual(len(line.rsplit("\x1b[K")[-1]), 60, line)
+
+    # ------------------------------------------------------------------ JUnit
+
+    def assert_junit(self, path):
+        """It is XML and JUnit's; the test cases by name."""
+        suites = xml.etree.ElementTree.parse(path).getroot()
+        suite, = suites
+        self.assertEqual((suites.tag, suite.tag), ("testsuites", "testsuite"))
+        cases = suite.findall("testcase")
+        for case in cases:
+            self.assertLessEqual({*case.attrib}, {"name", "classname", "time"})
+            tags = [element.tag for element in case]
+            self.assertEqual(tags[0], "properties")
+            self.assertLessEqual(sum(tag in ("failure", "error", "skipped") for tag in tags), 1)
+            for element in case.findall("failure") + case.findall("error"):
+                self.assertTrue(element.get("type") and element.get("message") and "Again: " in element.text)
+        counted = {"tests": cases} | {f"{kind}{plural}": [case for case in cases if case.find(kind) is not None]
+                                      for kind, plural in (("failure", "s"), ("error", "s"), ("skipped", ""))}
+        for element in (suites, suite):
+            for name, among in counted.items():
+                self.assertEqual(element.get(name), str(len(among)), name)
+        return {case.get("name"): case for case in cases}
+
+    def test_junit_as_it_should_look(self):
+        golden = sorted(TOP.glob("tests/golden/junit-*.xml"))
+        self.assertTrue(golden)
+        for path in golden:
+            self.assert_junit(path)
+
+    def test_junit_says_what_the_record_says(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ran = lab("grade", "4", "--starter", "--junit", f"{folder}/junit.xml", "--json", f"{folder}/record.json")
+            self.assertEqual((ran.returncode, ran.stderr), (1, ""))
+            self.assertEqual(len(os.listdir(folder)), 2)
+            cases = self.assert_junit(f"{folder}/junit.xml")
+            checks = json.loads(pathlib.Path(folder, "record.json").read_text())["checks"]
+        self.assertEqual([*cases], [check["id"] for check in checks])
+        for check in checks:
+            properties = {each.get("name"): each.get("value") for each in cases[check["id"]].find("properties")}
+            self.assertEqual(properties, {"verdict": check["verdict"], "points": str(check["points"]), "max_points": str(check["max_points"])})
+            self.assertEqual(cases[check["id"]].get("classname"), check["group"])
+
+    def test_junit_of_a_server_that_writes_what_xml_cannot_carry(self):
+        SERVER.write_text('#include <unistd.h>\n#include "base/serve.h"\nvoid serve(int, const base::Limits&) {\n'
+                          '  if (write(2, "\\x1b[2J \\xff ]]> <&\\r\\0\\n", 16) < 0) return;\n  for (;;) pause();\n}\n')
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(lab("grade", "4", "--junit", f"{folder}/junit.xml").returncode, 1)
+            case, *_ = self.assert_junit(f"{folder}/junit.xml").values()
+        self.assertIn("\\x1b[2J \ufffd ]]> <&\\x0d\\x00", case.find("system-err").text)
+
+    def test_junit_of_a_server_that_does_not_compile(self):
+        SERVER.write_text("int first() { return no_such_thing; }\n")
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(lab("grade", "4", "--junit", f"{folder}/junit.xml").returncode, 1)
+            cases = self.assert_junit(f"{folder}/junit.xml")
+        for case in cases.values():
+            self.assertEqual(case.find("error").get("type"), "BUILD")
+            self.assertIn("no_such_thing", case.find("error").get("message"))
+
+    def test_a_path_that_cannot_be_written_is_refused_before_the_run(self):
+        for option in ("--json", "--junit"):
+            self.assert_one_line(lab("grade", "4", option, "/nonexistent/file"), 2, option, "/nonexistent/file")
+
+    # ------------------------------------------------------------------ the project's own tools
+
+    def test_wrong_words_to_selftest(self):
+        for arguments, words in ((["--soak", "0"], ["--soak"]), (["--soak", "x"], ["--soak", "x"]),
+                                 (["--matrix", "/nonexistent/file"], ["--matrix", "/nonexistent/file"]),
+                                 (["--soak", "1", "--only", "("], ["--only"]),
+                                 (["--soak", "1", "--only", "no-such-server"], ["--only", "no-such-server"])):
+            ran = lab("selftest", *arguments)
+            ran.stderr = re.sub("lab: (configuring|building).*\n", "", ran.stderr)  # it always does
+            self.assert_one_line(ran, 2, *words)
+
+    def added(self, path, text):
+        """A file that is gone again after the test."""
+        path.write_text(text)
+        self.addCleanup(path.unlink)
+
+    def test_the_matrix_of_a_right_and_a_wrong_server(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = pathlib.Path(folder, "matrix.txt")
+            ran = lab("selftest", "--matrix", str(table), "--only", r"^solution\.1$|^mutant\.01\.echo-binary$")
+            self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+            self.assertEqual(os.listdir(folder), [table.name])
+            rows = {words[0]: words[1:] for words in map(str.split, table.read_text().splitlines()) if words}
+        checks = [check["id"] for check in json.loads((TOP / "labs/01-thread-per-connection/lab.json").read_text())["checks"]]
+        self.assertEqual(rows["solution.1"], ["."] * len(checks))
+        self.assertEqual(rows["mutant.01.echo-binary"][checks.index("echo-binary")], "X")
+        self.assertNotIn("\r", ran.stdout)
+        self.assertIn(f"checks: {2 * len(checks)} of {2 * len(checks)}\n", ran.stdout)
+
+    def test_the_matrix_of_a_server_that_is_not_as_its_patch_says(self):
+        mutants = TOP / "solutions/01-thread-per-connection/mutants"
+        patch = (mutants / "echo-binary.patch").read_text().split("\n", 1)[1]
+        self.added(mutants / "echo-large--is-none.patch", f"# expect: echo-large stream-broken\n{patch}")
+        with tempfile.TemporaryDirectory() as folder:
+            table = pathlib.Path(folder, "matrix.txt")
+            ran = lab("selftest", "--matrix", str(table), "--only", "is-none")
+            self.assertEqual(ran.returncode, 1, ran.stdout + ran.stderr)
+            row = next(line for line in table.read_text().splitlines() if "is-none" in line).split()
+        self.assertEqual(row.count("!"), 2)  # it fails before its own check, and not there
+        self.assertIn("mutant.01.echo-large--is-none, expected echo-large stream-broken: echo-large PASS", ran.stdout)
+
+    def test_a_soak(self):
+        ran = lab("selftest", "--soak", "2", "--only", r"^solution\.1$")
+        self.assertEqual((ran.returncode, ran.stdout.splitlines()[-1]), (0, "grades 2, wrong verdicts 0"), ran.stdout + ran.stderr)
+
+    def test_a_soak_in_which_a_verdict_is_wrong(self):
+        self.added(TOP / "tests/right/lab1_blamed.cpp", "// right: lab 1, it is said\n" +
+                   (TOP / "labs/01-thread-per-connection/starter.cpp").read_text())
+        ran = lab("selftest", "--soak", "1", "--only", "lab1_blamed")
+        self.assertEqual((ran.returncode, ran.stdout.splitlines()[-1]), (1, "grades 1, wrong verdicts 1"), ran.stdout + ran.stderr)
+        seed, folder = re.search(r"^right\.lab1_blamed, seed (\d+), kept in (.*):$", ran.stdout, re.MULTILINE).groups()
+        self.assertEqual(json.loads(pathlib.Path(folder, "record.json").read_text())["seed"], int(seed))
+        self.assertTrue(os.access(pathlib.Path(folder, "server"), os.X_OK))
+        self.assertIn("echo-small", pathlib.Path(folder, "output.txt").read_text())
+
+    def test_a_soak_that_is_interrupted_leaves_nobody_behind(self):
+        # Ctrl-C reaches everybody on the terminal, kill only the one.
+        for number, send in ((signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)):
+            with subprocess.Popen([TOP / "lab", "selftest", "--soak", "40", "--only", r"^solution\.1$"], cwd=TOP, env=environment(), text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True) as soak:
+                self.assertTrue(any(line.startswith("grades: ") for line in soak.stdout))
+                send(soak.pid, number)
+                rest = soak.communicate(timeout=GUARD)[0]
+            self.assertEqual(soak.returncode, -number, rest)
+            self.assertRegex(rest, r"interrupted: grades \d+, wrong verdicts 0\n$")
+            deadline = time.monotonic() + GUARD
+            while left := alive_in_session(soak.pid):
+                self.assertLess(time.monotonic(), deadline, left)
+                time.sleep(0.01)  # sleep allowed: init collects what its parent left
 
     # ------------------------------------------------------------------ machines
 
