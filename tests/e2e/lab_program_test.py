@@ -325,11 +325,12 @@ class LabProgram(unittest.TestCase):
         # Ctrl-C reaches everybody on the terminal, kill only the one.
         for number, send in ((signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)):
             with subprocess.Popen([TOP / "lab", "selftest", "--soak", "40", "--only", r"^solution\.1$"], cwd=TOP, env=environment(), text=True,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True) as soak:
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as soak:
                 self.assertTrue(any(line.startswith("grades: ") for line in soak.stdout))
                 send(soak.pid, number)
-                rest = soak.communicate(timeout=GUARD)[0]
+                rest, complaints = soak.communicate(timeout=GUARD)
             self.assertEqual(soak.returncode, -number, rest)
+            self.assertNotIn("Traceback", complaints)
             self.assertRegex(rest, r"interrupted: grades \d+, wrong verdicts 0\n$")
             deadline = time.monotonic() + GUARD
             while left := alive_in_session(soak.pid):
