@@ -329,7 +329,7 @@ void Run::tell_change() const {
 }  // namespace
 
 std::chrono::milliseconds hard_deadline(const report::CheckSpec& check) {
-  return 2 * std::chrono::seconds(check.deadline_s) + std::chrono::seconds(10);
+  return 3 * std::chrono::seconds(check.deadline_s) + std::chrono::seconds(10);
 }
 
 bool asked(const RunOptions& options, const std::string& check) {

@@ -23,7 +23,8 @@
 
 namespace grade {
 
-// When a suite that does not come to its end is killed. Far beyond the check's own deadline, which the suite keeps itself.
+// When a suite that does not come to its end is killed. Far beyond the check's own deadline, which the suite keeps itself
+// and at most doubles, on a machine that is too busy.
 std::chrono::milliseconds hard_deadline(const report::CheckSpec& check);
 
 // What others see of a run while it goes on.
