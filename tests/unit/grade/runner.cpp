@@ -104,7 +104,7 @@ TEST_CASE("a suite that does not finish is killed with all that it started") {
   CHECK(outcome(result, 0).verdict == Verdict::infra);
   CHECK(outcome(result, 0).cause == "the suite did not finish within 2 s; it wrote last: begun");
   CHECK(ends(std::stoi(files::read(suite.folder / "child"))));
-  CHECK(grade::hard_deadline(check("x")) == 12s);
+  CHECK(grade::hard_deadline(check("x")) == 13s);
 }
 
 TEST_CASE("what needs a check that did not pass is not run") {
