@@ -184,6 +184,7 @@ std::vector<ThreadState> threads(pid_t pid) {
 }
 
 bool sleeps_without_limit(const ThreadState& thread) {
+  if (thread.call == SYS_restart_syscall) return false;  // a sleep with a limit goes on as this call after a stop
   const CallFact* fact = fact_of(thread.call);
   if (fact == nullptr || fact->limit_argument < 0) return true;
   const std::uint64_t limit = thread.args[static_cast<std::size_t>(fact->limit_argument)];

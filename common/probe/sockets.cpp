@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include <cerrno>
 #include <cstring>
@@ -105,6 +106,14 @@ base::UniqueFd duplicate_of(pid_t pid, int fd) {
   base::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!process) return {};
   return base::UniqueFd(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
+}
+
+bool limits_waiting(pid_t pid, int fd, bool in_write) {
+  const base::UniqueFd socket = duplicate_of(pid, fd);
+  timeval limit{};
+  socklen_t size = sizeof limit;
+  return socket && getsockopt(socket.get(), SOL_SOCKET, in_write ? SO_SNDTIMEO : SO_RCVTIMEO, &limit, &size) == 0 &&
+         (limit.tv_sec > 0 || limit.tv_usec > 0);
 }
 
 }  // namespace probe

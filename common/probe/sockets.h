@@ -33,6 +33,10 @@ std::uint32_t unread(int fd);            // SIOCINQ
 std::uint32_t unsent(int fd);            // SIOCOUTQ
 int accept_queue_length(int listen_fd);  // completed connections that wait for accept (TCP_INFO, tcpi_unacked)
 
+// Whether the socket limits how long a call on it may wait (SO_RCVTIMEO, SO_SNDTIMEO): in accept and the reads, or in the writes.
+// False when it cannot be asked.
+bool limits_waiting(pid_t pid, int fd, bool in_write);
+
 // A duplicate of another process's descriptor (pidfd_getfd, Linux 5.6). Empty, with errno, when refused (EPERM) or not open
 // (EBADF).
 base::UniqueFd duplicate_of(pid_t pid, int fd);

@@ -46,7 +46,7 @@ LAB_CHECK("eintr") {
   const std::string expected = "EINTR says that nothing happened yet: wait again.";
   Server server(check);
   Client client(server);
-  require_service(client, "eintr-is-fatal", "The server was started.");
+  fixture::warm_up(client);
   int signals = 0;
   int rounds = 0;
   for (; rounds < kRounds && server.until_idle(); ++rounds) signals += interrupt_waits(server);  // a busy one does not sleep
@@ -96,8 +96,8 @@ LAB_CHECK("sigpipe") {
   Server server(check);
   Client bystander(server);
   Client leaver(server);
-  require_service(bystander, "killed-by-sigpipe", "The server was started.");
-  require_service(leaver, "killed-by-sigpipe", "The server was started.");
+  fixture::warm_up(bystander);
+  fixture::warm_up(leaver);
   server.until_idle();
   const auto inode = leaver.server_side().value_or(probe::SocketState{}).inode;
   const std::string last_words = check.text(check.draw(200, 2000));
@@ -128,8 +128,8 @@ LAB_CHECK("sigpipe") {
 LAB_CHECK("reset") {
   Server server(check);
   Client bystander(server);
-  std::vector<Client> clients = fixture::crowd(server, check.draw(3, 6), "reset-is-fatal");
-  require_service(bystander, "reset-is-fatal", "The server was started.");
+  std::vector<Client> clients = fixture::crowd(server, check.draw(3, 6), fixture::kNotServed);
+  fixture::warm_up(bystander);
   server.until_idle();
   const std::string expected = "recv fails with ECONNRESET: that connection is closed, and nothing else happens.";
   const bool span_before = fixture::spins(server).spinning;  // then a spin says nothing about resets
@@ -174,7 +174,7 @@ void other_descriptors_come_back(Server& server, std::size_t count) {
   Check& check = server.check();
   server.until_idle();
   const std::size_t before = probe::descriptors(server.pid()).size();
-  for (auto& client : fixture::crowd(server, count, "descriptor-leak")) client.close();
+  for (auto& client : fixture::crowd(server, count, fixture::kNotServed)) client.close();
   const auto come_back = [&] { return probe::descriptors(server.pid()).size() <= before + count / 2; };
   const Wait wait = fixture::until_closed(server, come_back);
   if (wait) return the_one_that_cannot_be_answered(server);
@@ -190,7 +190,7 @@ void other_descriptors_come_back(Server& server, std::size_t count) {
 // Clients leave in both ways, since the rare path is where descriptors are forgotten.
 LAB_CHECK("fd-leak") {
   Server server(check);
-  std::vector<Client> clients = fixture::crowd(server, check.draw(20, 30), "descriptor-leak");
+  std::vector<Client> clients = fixture::crowd(server, check.draw(20, 30), fixture::kNotServed);
   std::vector<std::uint64_t> inodes;
   for (const auto& client : clients) inodes.push_back(client.server_side().value_or(probe::SocketState{}).inode);
   const std::size_t half = clients.size() / 2;
@@ -232,7 +232,7 @@ void one_accept_fails(Server& server, Client& bystander) {
 LAB_CHECK("dead-before-accept") {
   Server server(check, {.environment = {}, .injected = true});
   Client bystander(server);
-  require_service(bystander, "dead-client-is-fatal", "The server was started.");
+  fixture::warm_up(bystander);
   server.until_idle();
   const std::size_t dead = check.draw(4, 9);
 
@@ -346,7 +346,7 @@ Story calls_accept_in_vain(Server& server, Client& waiting, const std::string& d
 // descriptor kept in reserve), make room by hanging up on the one idle longest.
 LAB_CHECK("accept-emfile") {
   Server server(check);
-  std::vector<Client> clients = fixture::crowd(server, check.draw(2, 5), "emfile-drops-clients");
+  std::vector<Client> clients = fixture::crowd(server, check.draw(2, 5), fixture::kNotServed);
   server.until_idle();
   if (fixture::spins(server).spinning) check.unsure("the server was spinning before it ran out of descriptors");
   const int limit = server.lowest_free_descriptor();

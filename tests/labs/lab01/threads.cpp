@@ -32,7 +32,7 @@ std::string thread_count(Server& server) {
 LAB_CHECK("model-thread") {
   Server server(check);
   const std::size_t count = check.draw(3, 7);
-  std::vector<Client> clients = fixture::crowd(server, count, "wrong-model");
+  std::vector<Client> clients = fixture::crowd(server, count, fixture::kNotServed);
   for (std::size_t i = 0; i < count; ++i) {
     const Client& client = clients[i];
     const Wait wait = server.until([&] { return client.sleeper(probe::CallKind::read).has_value(); });
@@ -79,7 +79,7 @@ LAB_CHECK("deaf-client") {
   constexpr const char* kDiagnosis = "deaf-client-delays-all";
   Server server(check);
   Client earlier(server);
-  fixture::require_service(earlier, kDiagnosis, "The server was started.");
+  fixture::warm_up(earlier);
   const std::size_t count = check.draw(2, 4);
   const std::size_t most = check.draw(200, 400) << 10;
   std::vector<Client> deaf;
@@ -312,7 +312,7 @@ void require_both(Client& first, Client& second, const std::string& did) {
 LAB_CHECK("fd-by-address") {
   Server server(check, {.environment = {}, .injected = true});
   Client earlier(server);
-  fixture::require_service(earlier, "fd-by-address", "The server was started.");
+  fixture::warm_up(earlier);
   server.until_idle();
 
   fixture::HoldAll hold(server, inject::Kind::thread_start);
@@ -380,7 +380,7 @@ LAB_CHECK("thread-creation-fails") {
   constexpr int kMost = 4;
   Server server(check, {.environment = {}, .injected = true});
   Client bystander(server);
-  fixture::require_service(bystander, "thread-failure-is-fatal", "The server was started.");
+  fixture::warm_up(bystander);
   int failed = 0;
   while (failed < kMost && fail_creation(server, bystander, failed + 1)) ++failed;
   check.measured("creations_failed", failed);

@@ -24,7 +24,7 @@ base::UniqueFd hold_duplicate(Server& server, int fd) {
 void come_and_leave(Server& server, bool by_reset) {
   fixture::Check& check = server.check();
   Client leaver(server);
-  fixture::require_service(leaver, "stale-registration", "The server was started.");
+  fixture::warm_up(leaver);
   const auto before = leaver.server_side().value_or(probe::SocketState{});
   const auto held_as = leaver.server_fd();
   if (!held_as) check.unsure("the process that listens does not hold the connection (see model-epoll-level)");

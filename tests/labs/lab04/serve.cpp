@@ -185,7 +185,7 @@ LAB_CHECK("full-buffer") {
 LAB_CHECK("blocking-write") {
   Server server(check);
   Client other(server);
-  fixture::require_service(other, "blocking-connection", "The server was started.");
+  fixture::warm_up(other);
   Client deaf = fixture::slow_client(server);
   const fixture::Stream stream(check);
   const Wait wait = fixture::fill(server, deaf, stream, check.draw(300, 500) << 10);  // and let it get as far as it goes

@@ -40,8 +40,12 @@ void require_rest(Server& server, const std::string& situation) {
 }
 
 // Ends the check when the server spins: under `diagnosis` when the mask explains it, else as a server that spins.
-void require_sleep(Server& server, bool mask_explains, std::string_view diagnosis, report::Story story) {
+// The mask is read while it spins: what is armed before may be taken back when the server next looks.
+void require_sleep(Server& server, Client& client, std::uint32_t not_to_ask_for, std::string_view diagnosis,
+                   report::Story story) {
   const Spin spin = fixture::spins(server);
+  const bool mask_explains = asks_for(server, client, not_to_ask_for);
+  story.server_did = registered_for(server, client) + ", " + story.server_did;
   if (server.gone()) server.check().stalled({Stall::gone, server.doing()}, diagnosis, std::move(story));
   if (!spin.spinning) return;
   server.check().measured("spin_percent", spin.share * 100);
@@ -133,8 +137,8 @@ LAB_CHECK("epollout-always-armed") {
     if (wait) check.fail("epollout-always-armed", std::move(story));
     check.stalled(wait, "epollout-always-armed", std::move(story));
   }
-  story.server_did = registered_for(server, slow) + ", and all its output has gone";
-  require_sleep(server, asks_for(server, slow, EPOLLOUT), "epollout-always-armed", std::move(story));
+  story.server_did = "and all its output has gone";
+  require_sleep(server, slow, EPOLLOUT, "epollout-always-armed", std::move(story));
 }
 
 // The FIN lies behind the data when the server looks for the first time: one report says EPOLLIN and EPOLLRDHUP.
@@ -177,8 +181,8 @@ LAB_CHECK("eof-spin") {
   client.finish();
   wait = fixture::come_to_rest(server, client);
   if (!wait) check.stalled(wait, "eof-spin", std::move(story));
-  story.server_did = "the client's end has come, its output waits, and " + registered_for(server, client);
-  require_sleep(server, asks_for(server, client, EPOLLIN | EPOLLRDHUP), "eof-spin", std::move(story));
+  story.server_did = "the client's end has come, and its output waits";
+  require_sleep(server, client, EPOLLIN | EPOLLRDHUP, "eof-spin", std::move(story));
 }
 
 LAB_CHECK("paused-read-spin") {
@@ -194,8 +198,8 @@ LAB_CHECK("paused-read-spin") {
   report::Story story{"A client sent as much as it could, " + grouped(client.sent()) + " bytes, and read nothing.", "",
                       "While you do not read from a client, do not ask for EPOLLIN: unread bytes would be reported for ever."};
   if (!wait) check.stalled(wait, "paused-read-spin", std::move(story));
-  story.server_did = grouped(side.unread) + " bytes lie unread and " + registered_for(server, client);
-  require_sleep(server, asks_for(server, client, EPOLLIN | EPOLLRDHUP), "paused-read-spin", std::move(story));
+  story.server_did = "and " + grouped(side.unread) + " bytes lie unread";
+  require_sleep(server, client, EPOLLIN | EPOLLRDHUP, "paused-read-spin", std::move(story));
 }
 
 }  // namespace

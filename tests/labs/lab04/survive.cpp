@@ -30,7 +30,7 @@ LAB_CHECK("stolen-connection") {
   constexpr const char* kDiagnosis = "sleeps-in-accept";
   Server server(check, {.environment = {}, .injected = true});
   Client before(server);
-  fixture::require_service(before, kDiagnosis, "The server was started.");
+  fixture::warm_up(before);
   server.until_idle();
 
   fixture::HoldAll hold(server, inject::Kind::accept);
