@@ -378,6 +378,17 @@ class LabProgram(unittest.TestCase):
             self.skipTest("no network namespace, or no IPv6 to be without")
         self.assert_full_marks(lab("grade", "4", "--solution", before=before))
 
+    def test_a_server_that_listens_twice(self):
+        # As when another program had the port first: what listened there before is not the server's socket.
+        first = ("import os, socket, sys, time\nlistener = socket.create_server(('127.0.0.1', int(sys.argv[2])))\n"
+                 "while time.process_time() < 0.3: pass\nlistener.close()\nos.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n")
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            script = pathlib.Path(folder, "twice.py")
+            script.write_text(first)
+            ran = lab("grade", "4", "--check", "blocking-listener", "--server", f"{sys.executable} {script} {TOP}/tests/right/echo_asyncio.py {{port}}")
+        self.assert_full_marks(ran)
+
     def test_as_an_ordinary_user(self):
         with open("/proc/self/uid_map") as uid_map:
             if os.geteuid() != 0 or uid_map.read().split()[2] == "1":
