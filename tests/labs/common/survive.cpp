@@ -88,6 +88,8 @@ void leave_with_output_waiting(Server& server, Client& bystander) {
   if (server.gone())
     check.stalled({Stall::gone, server.doing()}, "killed-by-sigpipe", {did, "It could not send the rest.", expected});
   require_service(bystander, "killed-by-sigpipe", did);
+  Client newcomer(server);  // it gets the number of the one that has left
+  require_service(newcomer, "killed-by-sigpipe", did);
 }
 
 // The FIN first, then the reset: with a reset alone the first write gets ECONNRESET, and only the second one would raise the
@@ -125,6 +127,23 @@ LAB_CHECK("sigpipe") {
   leave_with_output_waiting(server, bystander);
 }
 
+// A path of its own in many servers: the one that sends what had to wait.
+void reset_with_output_waiting(Server& server, Client& bystander, const std::string& expected, bool span_before) {
+  Client leaver = fixture::slow_client(server);
+  const fixture::Stream stream(server.check());
+  if (!fixture::fill(server, leaver, stream, server.check().draw(40'000, 60'000))) return;  // a check of its own
+  leaver.reset();
+  server.until_idle();
+  const std::string did =
+      "A client sent " + grouped(leaver.sent()) + " bytes, read nothing, and reset its connection while output waited for it.";
+  must_be_alive(server, "reset-is-fatal", did, expected);
+  if (const fixture::Spin spin = fixture::spins(server); spin.spinning && !span_before)
+    server.check().fail("reset-spin", {did, "A thread is runnable " + spin.percent() + " of the time since then.", expected});
+  require_service(bystander, "reset-is-fatal", did);
+  Client newcomer(server);  // it gets the number of the one that has left
+  require_service(newcomer, "reset-is-fatal", did);
+}
+
 LAB_CHECK("reset") {
   Server server(check);
   Client bystander(server);
@@ -145,26 +164,31 @@ LAB_CHECK("reset") {
                               expected});
   must_be_alive(server, "reset-is-fatal", did, expected);
   require_service(bystander, "reset-is-fatal", did);
+  reset_with_output_waiting(server, bystander, expected, span_before);
 }
 
-// The rarest path of all: the connection whose answer cannot be written.
-void the_one_that_cannot_be_answered(Server& server) {
+// The rarest path of all: the connection whose answer cannot be written, at once or when it has waited.
+void the_one_that_cannot_be_answered(Server& server, bool output_waits) {
   Check& check = server.check();
-  Client leaver(server);
-  require_service(leaver, "descriptor-leak", "Others had left.");
+  Client leaver = output_waits ? fixture::slow_client(server) : Client(server);
+  const fixture::Stream stream(check);
+  if (!output_waits) require_service(leaver, "descriptor-leak", "Others had left.");
+  if (output_waits && !fixture::fill(server, leaver, stream, check.draw(40'000, 60'000))) return;  // a check of its own
   const auto inode = leaver.server_side().value_or(probe::SocketState{}).inode;
   server.until_idle();
   server.stop();
-  leaver.push(check.text(check.draw(200, 2000)));
-  leaver.finish();
-  leaver.deliver();
+  if (!output_waits) leaver.push(check.text(check.draw(200, 2000)));
+  if (!output_waits) leaver.finish();
+  if (!output_waits) leaver.deliver();
   leaver.reset();
   server.resume();
   const Wait wait = fixture::until_closed(server, [&] { return !probe::descriptor_of_socket(server.pid(), inode); });
   if (!wait)
     check.stalled(
         wait, "descriptor-leak",
-        {"A client sent " + grouped(leaver.sent()) + " bytes, finished, and was gone (reset) before the server had read them.",
+        {"A client sent " + grouped(leaver.sent()) +
+             (output_waits ? " bytes, read nothing, and reset its connection while output waited for it."
+                           : " bytes, finished, and was gone (reset) before the server had read them."),
          "The answer could not be written, and the connection is still open.", "A connection whose write fails is closed."});
 }
 
@@ -177,7 +201,10 @@ void other_descriptors_come_back(Server& server, std::size_t count) {
   for (auto& client : fixture::crowd(server, count, fixture::kNotServed)) client.close();
   const auto come_back = [&] { return probe::descriptors(server.pid()).size() <= before + count / 2; };
   const Wait wait = fixture::until_closed(server, come_back);
-  if (wait) return the_one_that_cannot_be_answered(server);
+  if (wait) {
+    the_one_that_cannot_be_answered(server, false);
+    return the_one_that_cannot_be_answered(server, true);
+  }
   const std::size_t more = probe::descriptors(server.pid()).size() - before;
   check.measured("descriptors_leaked", static_cast<double>(more));
   check.stalled(
