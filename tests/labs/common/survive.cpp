@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <optional>
 #include <utility>
 
 #include "fixture/client.h"
@@ -68,19 +69,30 @@ LAB_CHECK("eintr") {
   require_service(newcomer, "eintr-is-fatal", did);
 }
 
+// Nothing when it does not come to that: a check of its own.
+std::optional<Client> client_with_output_waiting(Server& server) {
+  Client client = fixture::slow_client(server);
+  const fixture::Stream stream(server.check());
+  if (!fixture::fill(server, client, stream, server.check().draw(40'000, 60'000))) return std::nullopt;
+  return client;
+}
+
+std::string reset_while_output_waited(const Client& leaver) {
+  return "A client sent " + grouped(leaver.sent()) + " bytes, read nothing, and reset its connection while output waited for it.";
+}
+
 // The write that fails is the one that sends what had to wait.
 void leave_with_output_waiting(Server& server, Client& bystander) {
   Check& check = server.check();
-  Client leaver = fixture::slow_client(server);
-  const fixture::Stream stream(check);
-  if (!fixture::fill(server, leaver, stream, check.draw(40'000, 60'000))) return;  // a check of its own
+  auto leaver = client_with_output_waiting(server);
+  if (!leaver) return;
   server.stop();
-  leaver.finish();
-  leaver.deliver();
-  leaver.reset();
+  leaver->finish();
+  leaver->deliver();
+  leaver->reset();
   server.resume();
   server.until_idle();
-  const std::string did = "A client sent " + grouped(leaver.sent()) +
+  const std::string did = "A client sent " + grouped(leaver->sent()) +
                           " bytes, read nothing, finished, and was gone (reset) while output waited for it.";
   const std::string expected = "The write fails with EPIPE or ECONNRESET, and only that connection ends.";
   if (server.gone() && server.killed_by(SIGPIPE))
@@ -129,13 +141,11 @@ LAB_CHECK("sigpipe") {
 
 // A path of its own in many servers: the one that sends what had to wait.
 void reset_with_output_waiting(Server& server, Client& bystander, const std::string& expected, bool span_before) {
-  Client leaver = fixture::slow_client(server);
-  const fixture::Stream stream(server.check());
-  if (!fixture::fill(server, leaver, stream, server.check().draw(40'000, 60'000))) return;  // a check of its own
-  leaver.reset();
+  auto leaver = client_with_output_waiting(server);
+  if (!leaver) return;
+  leaver->reset();
   server.until_idle();
-  const std::string did =
-      "A client sent " + grouped(leaver.sent()) + " bytes, read nothing, and reset its connection while output waited for it.";
+  const std::string did = reset_while_output_waited(*leaver);
   must_be_alive(server, "reset-is-fatal", did, expected);
   if (const fixture::Spin spin = fixture::spins(server); spin.spinning && !span_before)
     server.check().fail("reset-spin", {did, "A thread is runnable " + spin.percent() + " of the time since then.", expected});
@@ -167,29 +177,36 @@ LAB_CHECK("reset") {
   reset_with_output_waiting(server, bystander, expected, span_before);
 }
 
+void must_be_closed(Server& server, std::uint64_t inode, const std::string& did) {
+  const Wait wait = fixture::until_closed(server, [&] { return !probe::descriptor_of_socket(server.pid(), inode); });
+  if (!wait)
+    server.check().stalled(
+        wait, "descriptor-leak",
+        {did, "The answer could not be written, and the connection is still open.", "A connection whose write fails is closed."});
+}
+
 // The rarest path of all: the connection whose answer cannot be written, at once or when it has waited.
-void the_one_that_cannot_be_answered(Server& server, bool output_waits) {
+void those_that_cannot_be_answered(Server& server) {
   Check& check = server.check();
-  Client leaver = output_waits ? fixture::slow_client(server) : Client(server);
-  const fixture::Stream stream(check);
-  if (!output_waits) require_service(leaver, "descriptor-leak", "Others had left.");
-  if (output_waits && !fixture::fill(server, leaver, stream, check.draw(40'000, 60'000))) return;  // a check of its own
+  Client leaver(server);
+  require_service(leaver, "descriptor-leak", "Others had left.");
   const auto inode = leaver.server_side().value_or(probe::SocketState{}).inode;
   server.until_idle();
   server.stop();
-  if (!output_waits) leaver.push(check.text(check.draw(200, 2000)));
-  if (!output_waits) leaver.finish();
-  if (!output_waits) leaver.deliver();
+  leaver.push(check.text(check.draw(200, 2000)));
+  leaver.finish();
+  leaver.deliver();
   leaver.reset();
   server.resume();
-  const Wait wait = fixture::until_closed(server, [&] { return !probe::descriptor_of_socket(server.pid(), inode); });
-  if (!wait)
-    check.stalled(
-        wait, "descriptor-leak",
-        {"A client sent " + grouped(leaver.sent()) +
-             (output_waits ? " bytes, read nothing, and reset its connection while output waited for it."
-                           : " bytes, finished, and was gone (reset) before the server had read them."),
-         "The answer could not be written, and the connection is still open.", "A connection whose write fails is closed."});
+  must_be_closed(
+      server, inode,
+      "A client sent " + grouped(leaver.sent()) + " bytes, finished, and was gone (reset) before the server had read them.");
+
+  auto late = client_with_output_waiting(server);
+  if (!late) return;
+  const auto late_inode = late->server_side().value_or(probe::SocketState{}).inode;
+  late->reset();
+  must_be_closed(server, late_inode, reset_while_output_waited(*late));
 }
 
 // Descriptors that a server opens for each client beside the connection: timers, pipes, duplicates. What it opens once, or keeps
@@ -201,10 +218,7 @@ void other_descriptors_come_back(Server& server, std::size_t count) {
   for (auto& client : fixture::crowd(server, count, fixture::kNotServed)) client.close();
   const auto come_back = [&] { return probe::descriptors(server.pid()).size() <= before + count / 2; };
   const Wait wait = fixture::until_closed(server, come_back);
-  if (wait) {
-    the_one_that_cannot_be_answered(server, false);
-    return the_one_that_cannot_be_answered(server, true);
-  }
+  if (wait) return those_that_cannot_be_answered(server);
   const std::size_t more = probe::descriptors(server.pid()).size() - before;
   check.measured("descriptors_leaked", static_cast<double>(more));
   check.stalled(

@@ -246,8 +246,7 @@ void let_clocks_tick(Server& server) {
     const auto now = server.threads();
     return std::all_of(before.begin(), before.end(), [&](const auto& old) {
       const auto same = [&](const auto& thread) { return thread.tid == old.tid && thread.slices == old.slices; };
-      const bool for_ever = probe::sleeps_without_limit(old) && !server.wakes_by_socket(old);
-      return for_ever || std::none_of(now.begin(), now.end(), same);
+      return server.sleeps_for_ever(old) || std::none_of(now.begin(), now.end(), same);
     });
   });
   server.until_idle();
