@@ -6,44 +6,27 @@
 
 #include "support/files.h"
 #include "support/golden.h"
+#include "support/scene.h"
 
 namespace {
 
 using report::Verdict;
 
-// A small lab of two groups in a folder with one hint.
-struct Scene {
-  Scene() {
-    lab.lab = 4;
+struct Scene : LabScene {
+  Scene()
+      : LabScene({{"echo-small", "serve", 4},
+                  {"eintr", "serve", 4},
+                  {"short-write", "slow clients", 5},
+                  {"half-close", "slow clients", 4},
+                  {"stale-registration", "lifetimes", 6}},
+                 "Short writes and EPOLLOUT", "send() took only part of the answer and the rest was dropped.") {
     lab.name = "04-epoll-level";
     std::filesystem::current_path(folder.path());
     lab.folder = ".";  // its length counts where lines are broken
-    lab.checks = {check("echo-small", "serve", 4), check("eintr", "serve", 4), check("short-write", "slow clients", 5),
-                  check("half-close", "slow clients", 4), check("stale-registration", "lifetimes", 6)};
-    files::write(folder / "hints/short-write-loses-rest.md",
-                 "# Short write loses the rest\nReason: send() took only part of the answer and the rest was dropped.\nMan: "
-                 "send(2), write(2)\n");
     options.command = "./lab grade 4";
     options.seed = 12345;
   }
   ~Scene() { std::filesystem::current_path(before); }
-  static report::CheckSpec check(const char* id, const char* group, int points) {
-    report::CheckSpec spec;
-    spec.id = id;
-    spec.group = group;
-    spec.points = points;
-    spec.section = "Short writes and EPOLLOUT";
-    return spec;
-  }
-  void add(report::Outcome outcome, bool asked = true) {
-    results.push_back(report::result_of(lab.checks[results.size()], std::move(outcome), asked));
-  }
-  void add(Verdict verdict, const std::string& cause = "", bool asked = true) {
-    report::Outcome outcome;
-    outcome.verdict = verdict;
-    outcome.cause = cause;
-    add(outcome, asked);
-  }
   std::string print() {
     std::ostringstream out;
     grade::Printer printer(out, lab, options);
@@ -53,10 +36,7 @@ struct Scene {
   }
 
   std::filesystem::path before = std::filesystem::current_path();
-  files::Folder folder;
-  report::LabSpec lab;
   grade::PrinterOptions options;
-  std::vector<report::CheckResult> results;
 };
 
 report::Outcome short_write() {

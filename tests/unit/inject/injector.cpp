@@ -84,7 +84,10 @@ class Target {
     return poll(&ready, 1, 0) == 0;
   }
   void until_held() {
-    while (injector_->held().empty()) poll(nullptr, 0, 1);
+    for (siginfo_t ended{}; injector_->held().empty(); poll(nullptr, 0, 1)) {
+      REQUIRE(waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0);
+      REQUIRE(ended.si_pid == 0);  // a target that has ended is never held
+    }
   }
   void end() {
     if (pid_ < 0) return;
@@ -130,6 +133,16 @@ struct Pair {
 inject::Orders all_get(Answer answer) {
   return [answer](const Call&) { return answer; };
 }
+
+// The program, held in accept, with a client that waits for it.
+struct HeldAccept {
+  explicit HeldAccept(const Way& way) : target(way, "accept", listener.fd.get(), {Kind::accept}, all_get(inject::hold())) {
+    target.until_held();
+  }
+  Listener listener;
+  base::UniqueFd client = listener.dial();
+  Target target;
+};
 
 // The first call gets `answer`, the others go on.
 inject::Orders first_gets(Answer answer) {
@@ -200,10 +213,8 @@ TEST_CASE("a raw system call is seen as well") {
 TEST_CASE("a held call waits until it is released") {
   for (const Way& way : ways()) {
     CAPTURE(way.name);
-    const Listener listener;
-    const auto client = listener.dial();
-    Target target(way, "accept", listener.fd.get(), {Kind::accept}, all_get(inject::hold()));
-    target.until_held();
+    HeldAccept held(way);
+    Target& target = held.target;
     CHECK(target.silent());
     CHECK(target.injector().holds(target.pid()));
     CHECK_FALSE(target.injector().busy());
@@ -216,9 +227,8 @@ TEST_CASE("a held call waits until it is released") {
 TEST_CASE("a held call can be made to fail") {
   for (const Way& way : ways()) {
     CAPTURE(way.name);
-    const Listener listener;
-    Target target(way, "accept", listener.fd.get(), {Kind::accept}, all_get(inject::hold()));
-    target.until_held();
+    HeldAccept held(way);
+    Target& target = held.target;
     target.injector().release(inject::fail_with(EMFILE));
     CHECK(target.said() == "EMFILE\n");
   }
@@ -228,10 +238,8 @@ TEST_CASE("a held call can be made to fail") {
 TEST_CASE("signals during a hold do no harm") {
   for (const Way& way : ways()) {
     CAPTURE(way.name);
-    const Listener listener;
-    const auto client = listener.dial();
-    Target target(way, "accept", listener.fd.get(), {Kind::accept}, all_get(inject::hold()));
-    target.until_held();
+    HeldAccept held(way);
+    Target& target = held.target;
     for (int signal : {SIGWINCH, SIGUSR1, SIGSTOP, SIGCONT}) kill(target.pid(), signal);
     target.until_held();
     target.injector().orders({});
@@ -243,9 +251,8 @@ TEST_CASE("signals during a hold do no harm") {
 TEST_CASE("a target that dies while it is held is held no more") {
   for (const Way& way : ways()) {
     CAPTURE(way.name);
-    const Listener listener;
-    Target target(way, "accept", listener.fd.get(), {Kind::accept}, all_get(inject::hold()));
-    target.until_held();
+    HeldAccept held(way);
+    Target& target = held.target;
     target.end();
     CHECK(target.injector().held().empty());
     target.injector().release();
