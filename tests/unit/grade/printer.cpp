@@ -4,9 +4,9 @@
 
 #include <sstream>
 
+#include "report/scene.h"
 #include "support/files.h"
 #include "support/golden.h"
-#include "support/scene.h"
 
 namespace {
 

@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include "report/scene.h"
 #include "support/files.h"
 #include "support/golden.h"
-#include "support/scene.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "files.h"
 #include "report/record.h"
+#include "support/files.h"
 
 struct LabScene {
   struct Row {
